@@ -1,0 +1,410 @@
+"""The contract between problems and methods, and the only loop, clock and budget in the house."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from pauc_core.losses import get_loss
+from pauc_core.metrics import pauc
+from pauc_core.objective import pauc_loss, ranks, sorr_loss
+from pauc_core.random import stream
+from pauc_core.trace import Row, Trace
+
+if TYPE_CHECKING:
+    import torch
+
+    Iterate = np.ndarray | dict[str, torch.Tensor]
+else:
+    Iterate = Any
+
+DIVERGED = 1e4  # objective over its value at the start beyond which a run has left the problem
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    CONVERGED = "converged"
+    BUDGET = "budget"
+    DIVERGED = "diverged"
+    NONFINITE = "nonfinite"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+
+    @property
+    def sentence(self) -> str:
+        return {
+            Outcome.CONVERGED: "The method met its own stopping rule.",
+            Outcome.BUDGET: "The budget was used up.",
+            Outcome.DIVERGED: f"The objective grew past {DIVERGED:g} times its start.",
+            Outcome.NONFINITE: "A score or the objective was not finite.",
+            Outcome.TIMEOUT: "The time limit ended the run.",
+            Outcome.FAILED: "The run raised an error or ran out of memory.",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a stored array: features (n, d) or pictures (n, c, h, w), labels True or False."""
+
+    x: np.ndarray
+    y: np.ndarray
+    rows: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.y.dtype != np.bool_ or self.y.shape != (len(self.x),):
+            raise ValueError(
+                f"Labels of a part must be booleans, one for each of its {len(self.x)} stored "
+                f"rows; got {self.y.dtype} of shape {self.y.shape}."
+            )
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Labels of the part's own rows."""
+        return self.y[self.rows]
+
+    @cached_property
+    def positives(self) -> np.ndarray:
+        return self.rows[self.labels]
+
+    @cached_property
+    def negatives(self) -> np.ndarray:
+        return self.rows[~self.labels]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Model(Protocol):
+    """What turns an iterate into scores of shape (n,)."""
+
+    kind: ClassVar[str]
+
+    def start(self, rng: np.random.Generator) -> Iterate: ...
+
+    def scores(self, iterate: Iterate, part: Part) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Training and validation data, the band, the loss and the model; never test data.
+
+    ``goal`` is ``"pauc"`` for problem (3) or ``"sorr"`` for the sum of ranked range. The band is
+    given as rates or as counts ``m``, ``n``. ``step_epochs`` is how much work one step may do.
+    """
+
+    train: Part
+    valid: Part | None
+    model: Model
+    goal: str = "pauc"
+    fpr_low: float | None = None
+    fpr_high: float | None = None
+    m: int | None = None
+    n: int | None = None
+    loss: str = "logistic"
+    step_epochs: float = 0.25
+
+    def __post_init__(self) -> None:
+        if self.goal not in ("pauc", "sorr"):
+            raise ValueError(f"The goal {self.goal!r} is unknown; expected 'pauc' or 'sorr'.")
+        if not len(self.train.positives) or not len(self.train.negatives):
+            raise ValueError(
+                f"Training needs both classes; the data have {len(self.train.positives)} "
+                f"positives and {len(self.train.negatives)} negatives."
+            )
+        get_loss(self.loss)
+        _ = self.ranks
+
+    @cached_property
+    def ranks(self) -> tuple[int, int]:
+        """The band as whole ranks m < n among the N- negatives (for SoRR among all N rows)."""
+        total = len(self.train.negatives) if self.goal == "pauc" else len(self.train)
+        if self.m is not None and self.n is not None:
+            if not 0 <= self.m < self.n <= total:
+                raise ValueError(
+                    f"Ranks m = {self.m}, n = {self.n} do not fit: expected 0 <= m < n <= {total}."
+                )
+            return self.m, self.n
+        if self.fpr_low is None or self.fpr_high is None:
+            raise ValueError("A problem needs its band: fpr_low and fpr_high, or m and n.")
+        return ranks(total, self.fpr_low, self.fpr_high)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """The band as false positive rates."""
+        if self.fpr_low is not None and self.fpr_high is not None:
+            return self.fpr_low, self.fpr_high
+        m, n = self.ranks
+        total = len(self.train.negatives)
+        return min(m / total, 1.0), min(n / total, 1.0)
+
+    def objective(self, scores: np.ndarray) -> float:
+        """Exact objective (3), or the SoRR loss, from the scores of the training rows."""
+        m, n = self.ranks
+        labels = self.train.labels
+        if self.goal == "sorr":
+            return sorr_loss(self.row_losses(scores), m, n)
+        return pauc_loss(scores[labels], scores[~labels], m=m, n=n, loss=self.loss)
+
+    def row_losses(self, scores: np.ndarray) -> np.ndarray:
+        """The losses s_j = l(y_j h(x_j)) of SoRR, y_j in {-1, 1}."""
+        return get_loss(self.loss).value(np.where(self.train.labels, scores, -scores))
+
+
+@dataclass(kw_only=True)
+class State:
+    """A method's state: its counters here, its iterates in the subclass.
+
+    Fields of a subclass are numbers, strings, numpy arrays, torch tensors, or dictionaries and
+    lists of these, so that every state can be saved.
+    """
+
+    epochs: float = 0.0
+    work: int = 0
+    finished: bool = False
+
+    def iterates(self) -> dict[str, Iterate]:
+        """Named iterates; ``scored`` is the method's answer, others are traced beside it."""
+        raise NotImplementedError
+
+    def own(self) -> dict[str, float]:
+        """Numbers of the method's own for the trace."""
+        return {}
+
+
+class Method(Protocol):
+    """A keyword-only dataclass of hyper-parameters with a first state and a step."""
+
+    goals: ClassVar[frozenset[str]]  # of "pauc", "sorr"
+    models: ClassVar[frozenset[str]]  # of "linear", "module"
+
+    def init(self, problem: Problem, rng: np.random.Generator) -> State: ...
+
+    def step(self, problem: Problem, state: State, rng: np.random.Generator) -> State: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """When a run ends; the first limit reached counts."""
+
+    steps: int | None = None
+    epochs: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is None and self.epochs is None and self.seconds is None:
+            raise ValueError("A budget needs at least one of steps, epochs and seconds.")
+
+    def spent(self, steps: int, epochs: float, seconds: float) -> bool:
+        # The small slack forgives counters that are sums of fractions.
+        return (
+            (self.steps is not None and steps >= self.steps)
+            or (self.epochs is not None and epochs >= self.epochs - 1e-9)
+            or (self.seconds is not None and seconds >= self.seconds)
+        )
+
+
+@dataclass(kw_only=True)
+class Look:
+    """One iterate as it was seen: where on the way, its scores, and the iterate itself."""
+
+    row: Row
+    iterate: Iterate
+    valid: np.ndarray | None
+    test: np.ndarray | None
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """All that a run needs to go on where it was."""
+
+    state: State
+    step: int = 0
+    seconds: float = 0.0
+    wall: float = 0.0
+    next_look: int = 0
+    trace: Trace = field(default_factory=Trace)
+    best: Look | None = None
+    last: Look | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A finished run: how it ended, its trace, its best look on validation and its last one."""
+
+    outcome: Outcome
+    reason: str
+    trace: Trace
+    best: Look | None
+    last: Look | None
+    seconds: float
+    state: State
+
+
+class Keeper(Protocol):
+    """Saves a run's progress now and then; see ``pauc_core.suite.checkpoint``."""
+
+    def load(self, template: State) -> Progress | None: ...
+
+    def offer(self, progress: Progress) -> None: ...
+
+
+def solve(
+    method: Method,
+    problem: Problem,
+    budget: Budget,
+    looks: Sequence[float],
+    *,
+    seed: int,
+    name: str = "method",
+    test: Part | None = None,
+    watch: Callable[[Row], None] | None = None,
+    keeper: Keeper | None = None,
+) -> Result:
+    """Run a method until its budget is spent and look at it at the given epochs.
+
+    The clock runs inside ``init`` and ``step`` alone. The best look is the one with the highest
+    pAUC on validation (without validation data, the last). A step's randomness depends on seed,
+    name and step alone, so a run that was cut and resumed gives the same bits.
+    """
+    looks = sorted({0.0, *looks})
+    progress = _begin(method, problem, seed, keeper)
+    while True:
+        spent = budget.spent(progress.step, progress.state.epochs, progress.seconds)
+        ended = spent or progress.state.finished
+        due = progress.next_look < len(looks) and progress.state.epochs >= looks[progress.next_look]
+        if due or ended:
+            bad = _look(problem, progress, test, watch)
+            while progress.next_look < len(looks) and progress.state.epochs >= looks[progress.next_look]:
+                progress.next_look += 1
+            if bad is not None:
+                return _result(bad, progress)
+            if keeper is not None:
+                keeper.offer(progress)
+        if ended:
+            done = Outcome.CONVERGED if progress.state.finished else Outcome.BUDGET
+            return _result(done, progress)
+        rng = stream(seed, name, "step", progress.step)
+        with _Clock(progress):
+            progress.state = method.step(problem, progress.state, rng)
+        progress.step += 1
+
+
+def _begin(method: Method, problem: Problem, seed: int, keeper: Keeper | None) -> Progress:
+    for what, have, want in (
+        ("goal", method.goals, problem.goal),
+        ("model", method.models, problem.model.kind),
+    ):
+        if want not in have:
+            raise ValueError(
+                f"{type(method).__name__} does not handle the {what} {want!r}; it handles "
+                f"{', '.join(sorted(have))}."
+            )
+    progress = Progress(state=State())
+    with _Clock(progress):
+        progress.state = method.init(problem, stream(seed, "start"))
+    saved = keeper.load(progress.state) if keeper is not None else None
+    return saved or progress
+
+
+class _Clock:
+    """Adds the process time and the elapsed time of its block to a run's progress."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __enter__(self) -> None:
+        self.process, self.elapsed = time.process_time(), time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.seconds += time.process_time() - self.process
+        self.progress.wall += time.perf_counter() - self.elapsed
+
+
+def _look(
+    problem: Problem,
+    progress: Progress,
+    test: Part | None,
+    watch: Callable[[Row], None] | None,
+) -> Outcome | None:
+    """Score every iterate, append a row; return an outcome if the run has gone bad."""
+    state = progress.state
+    row: Row = {
+        "step": progress.step,
+        "epoch": state.epochs,
+        "work": state.work,
+        "seconds": progress.seconds,
+        "wall": progress.wall,
+    }
+    seen: dict[str, tuple[np.ndarray | None, np.ndarray | None]] = {}
+    for which, iterate in state.iterates().items():
+        suffix = "" if which == "scored" else f"_{which}"
+        scores = problem.model.scores(iterate, problem.train)
+        if not np.all(np.isfinite(scores)):
+            if which == "scored":
+                return Outcome.NONFINITE
+            continue
+        valid, test_scores = _scores(problem, iterate, problem.valid), _scores(problem, iterate, test)
+        row[f"objective{suffix}"] = problem.objective(scores)
+        row[f"pauc_train{suffix}"] = _pauc(problem, problem.train, scores)
+        row[f"pauc_valid{suffix}"] = _pauc(problem, problem.valid, valid)
+        row[f"pauc_test{suffix}"] = _pauc(problem, test, test_scores)
+        seen[which] = valid, test_scores
+    start = progress.trace.rows[0]["objective"] if len(progress.trace) else row["objective"]
+    if not np.isfinite(row["objective"]):
+        return Outcome.NONFINITE
+    row.update(state.own())
+    progress.trace.append(row)
+    if watch is not None:
+        watch(row)
+    if row["objective"] > DIVERGED * max(abs(start), 1e-12):
+        return Outcome.DIVERGED
+    valid, test_scores = seen["scored"]
+    look = Look(row=row, iterate=_copy(state.iterates()["scored"]), valid=valid, test=test_scores)
+    progress.last = look
+    best = progress.best
+    # Where nothing is held out there is nothing to choose by: the last look stands.
+    if best is None or not row["pauc_valid"] <= best.row["pauc_valid"]:
+        progress.best = look
+    return None
+
+
+def _scores(problem: Problem, iterate: Iterate, part: Part | None) -> np.ndarray | None:
+    return None if part is None else problem.model.scores(iterate, part)
+
+
+def _pauc(problem: Problem, part: Part | None, scores: np.ndarray | None) -> float:
+    if part is None or scores is None or problem.goal == "sorr":
+        return float("nan")
+    low, high = problem.band
+    return pauc(part.labels, scores, fpr_low=low, fpr_high=high)
+
+
+def _copy(iterate: Iterate) -> Iterate:
+    if isinstance(iterate, dict):
+        return {key: value.detach().clone() for key, value in iterate.items()}
+    return np.array(iterate)
+
+
+def _result(outcome: Outcome, progress: Progress) -> Result:
+    return Result(
+        outcome=outcome,
+        reason=outcome.sentence,
+        trace=progress.trace,
+        best=progress.best,
+        last=progress.last,
+        seconds=progress.seconds,
+        state=progress.state,
+    )
+
+
+def hyper_parameters(method: Method) -> dict[str, Any]:
+    """The method's fields as used, for the summary line."""
+    return dataclasses.asdict(method)  # type: ignore[call-overload]

@@ -1,0 +1,48 @@
+"""What a run looked like on its way: one row a look, the same first columns for every method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+COLUMNS = (
+    "step",
+    "epoch",  # the paper's count: sampled rows over training rows
+    "work",  # rows actually put through a model, every call counted
+    "seconds",  # process time inside init and step, all threads added up
+    "wall",  # elapsed time inside init and step
+    "objective",
+    "pauc_train",
+    "pauc_valid",
+    "pauc_test",
+)
+
+Row = dict[str, float]
+
+
+class Trace:
+    """Rows with the common columns first and a method's own columns after them."""
+
+    def __init__(self, rows: list[Row] | None = None) -> None:
+        self.rows: list[Row] = []
+        for row in rows or []:
+            self.append(row)
+
+    def append(self, row: Row) -> None:
+        missing = [name for name in COLUMNS if name not in row]
+        if missing:
+            raise ValueError(f"A trace row lacks {missing}; every look records {list(COLUMNS)}.")
+        self.rows.append({name: float(value) for name, value in row.items()})
+
+    @property
+    def columns(self) -> list[str]:
+        own = dict.fromkeys(name for row in self.rows for name in row if name not in COLUMNS)
+        return [*COLUMNS, *own]
+
+    def column(self, name: str) -> list[float]:
+        return [row.get(name, float("nan")) for row in self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
