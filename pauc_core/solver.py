@@ -98,6 +98,8 @@ class Problem:
 
     ``goal`` is ``"pauc"`` for problem (3) or ``"sorr"`` for the sum of ranked range. The band is
     given as rates or as counts ``m``, ``n``. ``step_epochs`` is how much work one step may do.
+    ``look_rows`` are the training rows at which the objective is looked at, where all of them
+    would cost more than the training itself.
     """
 
     train: Part
@@ -110,6 +112,7 @@ class Problem:
     n: int | None = None
     loss: str = "logistic"
     step_epochs: float = 0.25
+    look_rows: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.goal not in ("pauc", "sorr"):
@@ -145,12 +148,21 @@ class Problem:
         total = len(self.train.negatives)
         return min(m / total, 1.0), min(n / total, 1.0)
 
+    @cached_property
+    def looked(self) -> Part:
+        """The training rows that looks are taken at."""
+        if self.look_rows is None:
+            return self.train
+        return Part(self.train.x, self.train.y, self.look_rows)
+
     def objective(self, scores: np.ndarray) -> float:
-        """Exact objective (3), or the SoRR loss, from the scores of the training rows."""
+        """Exact objective (3), or the SoRR loss, from the scores of the looked-at rows."""
         m, n = self.ranks
-        labels = self.train.labels
+        labels = self.looked.labels
         if self.goal == "sorr":
             return sorr_loss(self.row_losses(scores), m, n)
+        if self.look_rows is not None:
+            m, n = ranks(int((~labels).sum()), *self.band)
         return pauc_loss(scores[labels], scores[~labels], m=m, n=n, loss=self.loss)
 
     def row_losses(self, scores: np.ndarray) -> np.ndarray:
@@ -346,14 +358,14 @@ def _look(
     seen: dict[str, tuple[np.ndarray | None, np.ndarray | None]] = {}
     for which, iterate in state.iterates().items():
         suffix = "" if which == "scored" else f"_{which}"
-        scores = problem.model.scores(iterate, problem.train)
+        scores = problem.model.scores(iterate, problem.looked)
         if not np.all(np.isfinite(scores)):
             if which == "scored":
                 return Outcome.NONFINITE
             continue
         valid, test_scores = _scores(problem, iterate, problem.valid), _scores(problem, iterate, test)
         row[f"objective{suffix}"] = problem.objective(scores)
-        row[f"pauc_train{suffix}"] = _pauc(problem, problem.train, scores)
+        row[f"pauc_train{suffix}"] = _pauc(problem, problem.looked, scores)
         row[f"pauc_valid{suffix}"] = _pauc(problem, problem.valid, valid)
         row[f"pauc_test{suffix}"] = _pauc(problem, test, test_scores)
         seen[which] = valid, test_scores

@@ -1,0 +1,91 @@
+"""A run's progress on disk, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pauc_core.solver import Look, Progress, State
+from pauc_core.suite.files import atomic_path
+from pauc_core.trace import Trace
+
+
+class FileKeeper:
+    """Saves the progress of a run at most every ``seconds`` seconds."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self.path = path
+        self.seconds = seconds
+        self.saved = time.monotonic()
+
+    def offer(self, progress: Progress) -> None:
+        if time.monotonic() - self.saved >= self.seconds:
+            self.save(progress)
+
+    def save(self, progress: Progress) -> None:
+        import torch
+
+        packed = {
+            field.name: _pack(getattr(progress, field.name))
+            for field in dataclasses.fields(progress)
+            if field.name not in ("state", "trace", "best", "last")
+        }
+        packed["state"] = _pack_fields(progress.state)
+        packed["trace"] = progress.trace.rows
+        for name in ("best", "last"):
+            look = getattr(progress, name)
+            packed[name] = None if look is None else _pack_fields(look)
+        with atomic_path(self.path) as temporary:
+            torch.save(packed, temporary)
+        self.saved = time.monotonic()
+
+    def load(self, template: State) -> Progress | None:
+        """Saved progress, its state of the template's kind; None where nothing was saved."""
+        if not self.path.exists():
+            return None
+        import torch
+
+        packed = torch.load(self.path, weights_only=True)
+        state = dataclasses.replace(template, **_unpack(packed.pop("state")))
+        trace = Trace(packed.pop("trace"))
+        looks = {name: packed.pop(name) for name in ("best", "last")}
+        unpacked = {
+            name: None if look is None else Look(**_unpack(look)) for name, look in looks.items()
+        }
+        return Progress(state=state, trace=trace, **unpacked, **_unpack(packed))
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def _pack_fields(value: Any) -> dict[str, Any]:
+    return {f.name: _pack(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+
+
+def _pack(value: Any) -> Any:
+    """Numpy values as marked tensors: only tensors and plain values load without pickle."""
+    import torch
+
+    if isinstance(value, np.ndarray):
+        return {"__numpy__": torch.from_numpy(np.ascontiguousarray(value)), "shape": value.shape}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _pack(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_pack(item) for item in value]
+    return value
+
+
+def _unpack(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "__numpy__" in value:
+            return value["__numpy__"].numpy().reshape(value["shape"])
+        return {key: _unpack(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unpack(item) for item in value]
+    return value
