@@ -1,0 +1,43 @@
+"""Makers of generated sets: files in exactly the on-disk form that the real loaders read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pauc_core.data.errors import DataError
+from pauc_core.data.prepared import fresh_folder
+
+MAKERS = {"libsvm": "pauc_core.data.generated:make_libsvm"}
+MARK = "GENERATED.json"
+
+
+def generate(name: str, entry: dict[str, Any], folder: Path) -> list[Path]:
+    """Write a generated set unless the same one already lies there.
+
+    The settings are kept beside the files in GENERATED.json, which also marks the folder as not
+    holding real data; changed settings make the files anew.
+    """
+    settings = dict(entry["generate"])
+    mark = json.dumps(settings, sort_keys=True, indent=1) + "\n"
+    names = [file["name"] for file in entry.get("files", [])]
+    stamp = folder / MARK
+    if not (stamp.exists() and stamp.read_text(encoding="utf-8") == mark):
+        maker = settings.pop("maker")
+        if maker not in MAKERS:
+            raise DataError(
+                f"{name}: generate.maker is {maker!r}; known makers: {', '.join(MAKERS)}."
+            )
+        with fresh_folder(folder) as partial:
+            _load(MAKERS[maker])(partial, names, **settings)
+            (partial / MARK).write_text(mark, encoding="utf-8")
+    return [folder / file for file in names] or [folder]
+
+
+def _load(place: str) -> Callable[..., None]:
+    module, function = place.split(":")
+    loaded: Callable[..., None] = getattr(importlib.import_module(module), function)
+    return loaded

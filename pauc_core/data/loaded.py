@@ -1,0 +1,131 @@
+"""What every loader hands over, and the checks and cuts that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pauc_core.data.errors import DataError
+from pauc_core.data.prepared import BLOCK_BYTES, TEST, TRAIN, Blocks
+from pauc_core.random import stream
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset with rows on demand, so that no loader needs them all in memory.
+
+    `rows` takes sorted row numbers and returns that block; `shape` is of the whole x. The other
+    fields are those of `write_prepared`.
+    """
+
+    rows: Callable[[np.ndarray], np.ndarray]
+    shape: tuple[int, ...]
+    dtype: Any
+    y: np.ndarray
+    part: np.ndarray
+    tasks: list[str]
+    group: np.ndarray | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def blocks(self) -> Blocks:
+        """The rows as blocks of bounded size."""
+        row_bytes = int(np.prod(self.shape[1:])) * np.dtype(self.dtype).itemsize
+        step = max(1, BLOCK_BYTES // max(1, row_bytes))
+
+        def walk() -> Iterator[np.ndarray]:
+            for start in range(0, self.shape[0], step):
+                yield self.rows(np.arange(start, min(start + step, self.shape[0])))
+
+        return Blocks(self.shape, self.dtype, walk())
+
+
+def to_labels(values: np.ndarray, entry: Entry, place: str) -> np.ndarray:
+    """Labels 0 and 1 from the entry's `positive` and `negative` words, anything else refused."""
+    values = np.asarray(values)
+    positive = np.isin(values, entry["positive"])
+    known = positive | np.isin(values, entry["negative"])
+    if not known.all():
+        row = int(np.argmin(known))
+        raise DataError(
+            f"{place}, row {row + 1}: the label {values[row]} is none of "
+            f"{entry['positive'] + entry['negative']}; correct the file or the dataset entry."
+        )
+    return positive.astype(np.int8)
+
+
+def check(name: str, loaded: Loaded, entry: Entry) -> None:
+    """Compare width, rows and positives with what the entry expects."""
+    expect = entry.get("expect", {})
+    found: dict[str, Any] = {"width": loaded.shape[1] if len(loaded.shape) == 2 else None}
+    for part, word in ((TRAIN, "train"), (TEST, "test")):
+        y = loaded.y[loaded.part == part].reshape(-1, len(loaded.tasks))
+        found[f"rows {word}"] = len(y)
+        for task, count in zip(loaded.tasks, (y == 1).sum(axis=0), strict=True):
+            found[f"positives {word} {task}"] = int(count)
+    for key, wanted in _flat(expect, loaded.tasks):
+        if found.get(key) != wanted:
+            raise DataError(
+                f"{name}: {key} is {found.get(key)}, expected {wanted}; the raw files are not "
+                "those of the dataset entry: fetch them again or correct the entry."
+            )
+
+
+def _flat(expect: Entry, tasks: list[str]) -> Iterator[tuple[str, int]]:
+    if "width" in expect:
+        yield "width", expect["width"]
+    for word, count in expect.get("rows", {}).items():
+        yield f"rows {word}", count
+    for word, counts in expect.get("positives", {}).items():
+        each = counts if isinstance(counts, dict) else {tasks[0]: counts}
+        for task, count in each.items():
+            yield f"positives {word} {task}", count
+
+
+def hold_out(loaded: Loaded, share: float, name: str) -> Loaded:
+    """Turn a fixed share of the training rows into test rows, stratified, same for every seed."""
+    rng = stream(0, "held-out", name)
+    part = loaded.part.copy()
+    for rows in _strata(loaded):
+        if part[rows[0]] == TRAIN and len(rows) > 1:
+            part[rng.permutation(rows)[: max(1, round(share * len(rows)))]] = TEST
+    return replace(loaded, part=part, more={**loaded.more, "held_out": True})
+
+
+def thin(loaded: Loaded, count: int, seed: int, name: str) -> Loaded:
+    """A stratified subset of about `count` rows; parts and label patterns keep their shares."""
+    total = loaded.shape[0]
+    if count >= total:
+        return loaded
+    rng = stream(seed, "subset", name)
+    keep = np.sort(
+        np.concatenate(
+            [
+                rng.permutation(rows)[: max(min(2, len(rows)), round(count * len(rows) / total))]
+                for rows in _strata(loaded)
+            ]
+        )
+    )
+    return replace(
+        loaded,
+        rows=lambda index: loaded.rows(keep[index]),
+        shape=(len(keep), *loaded.shape[1:]),
+        y=loaded.y[keep],
+        part=loaded.part[keep],
+        group=None if loaded.group is None else loaded.group[keep],
+        more={**loaded.more, "subset_of": total},
+    )
+
+
+def _strata(loaded: Loaded) -> list[np.ndarray]:
+    """Row numbers by part and label pattern."""
+    pattern = loaded.y.reshape(len(loaded.y), -1).astype(np.int64) @ (
+        2 ** np.arange(len(loaded.tasks))
+    )
+    code = pattern * 3 + loaded.part
+    order = np.argsort(code, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(code[order])) + 1)

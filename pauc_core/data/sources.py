@@ -1,0 +1,139 @@
+"""Where bytes come from: the user's folder or mirror, the official address, an npm package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pauc_core.data.download import UNPACKERS, Unreachable, copy_local, download, matches
+from pauc_core.data.errors import DataError
+from pauc_core.data.generate import generate
+
+Entry = dict[str, Any]
+MADE_IN_PREPARE = ("features", "sklearn", "extracted")
+
+
+def fetch(
+    name: str,
+    entry: Entry,
+    raw_dir: Path,
+    mirror: str | None = None,
+    progress: bool = True,
+) -> list[Path]:
+    """Bring every file of a dataset entry to `raw_dir/<folder>/`.
+
+    Tried in order: what already lies there, the mirror (a folder or a URL; the environment
+    variable PAUC_MIRROR where none is given), the official addresses, an npm package.
+
+    Returns
+    -------
+    list of Path : the files or folders that the loader will read
+    """
+    if "path" in entry:
+        path = Path(entry["path"]).expanduser()
+        if not path.exists():
+            raise DataError(
+                f"{name}: {path} does not exist; put the data there or correct `path:` "
+                "in its dataset entry."
+            )
+        return [path]
+    if entry["kind"] in MADE_IN_PREPARE:
+        return []
+    folder = Path(raw_dir) / entry["folder"]
+    folder.mkdir(parents=True, exist_ok=True)
+    if "generate" in entry:
+        return generate(name, entry, folder)
+    mirror = mirror or os.environ.get("PAUC_MIRROR") or None
+    if "archive" in entry:
+        from pauc_core.data.cifar import fetch_batches
+
+        return fetch_batches(name, entry, folder, mirror, progress)
+    return [one_of(name, entry, item, folder, mirror, progress) for item in entry["files"]]
+
+
+def one_of(
+    name: str,
+    entry: Entry,
+    item: dict[str, Any],
+    folder: Path,
+    mirror: str | None,
+    progress: bool,
+) -> Path:
+    """Bring one file, or the first that can be had of several that serve alike (`any_of`)."""
+    choices = item.get("any_of", [item])
+    tried: list[str] = []
+    for file in choices:
+        target = folder / file["name"]
+        if target.exists():
+            if matches(target, file):
+                return target
+            tried.append(f"{target}: its checksum is not the expected one")
+    for pattern in item.get("accept", []):
+        if any(folder.glob(pattern)):
+            return folder
+    for file in choices:
+        if bring_near(file, folder, mirror, tried, progress):
+            return folder / file["name"]
+    for file in choices:
+        if bring_far(file, folder, tried, progress):
+            return folder / file["name"]
+    raise nowhere(name, entry, [folder / file["name"] for file in choices], tried)
+
+
+def bring_near(
+    file: dict[str, Any], folder: Path, mirror: str | None, tried: list[str], progress: bool
+) -> bool:
+    """Try compressed twins in the raw folder, then the mirror, in its layout <folder>/<name>."""
+    target = folder / file["name"]
+    packed = [file["name"] + suffix for suffix in UNPACKERS]
+    local = [folder / twin for twin in packed]
+    addresses: list[str] = []
+    if mirror and "://" in mirror:
+        addresses = [
+            f"{mirror.rstrip('/')}/{folder.name}/{twin}" for twin in (file["name"], *packed)
+        ]
+    elif mirror:
+        wanted = [Path(mirror).expanduser() / folder.name / t for t in (file["name"], *packed)]
+        local += wanted
+        if not any(path.exists() for path in wanted):
+            tried.append(f"{wanted[0]}[.bz2|.gz|.xz]: not there")
+    for path in local:
+        if path.exists():
+            try:
+                copy_local(path, target, file)
+                return True
+            except DataError as error:
+                tried.append(str(error).rstrip("."))
+    return _first(addresses, target, file, tried, progress)
+
+
+def bring_far(file: dict[str, Any], folder: Path, tried: list[str], progress: bool) -> bool:
+    """Try the official addresses of one file."""
+    return _first(file.get("urls", []), folder / file["name"], file, tried, progress)
+
+
+def _first(
+    addresses: list[str], target: Path, file: dict[str, Any], tried: list[str], progress: bool
+) -> bool:
+    for url in addresses:
+        try:
+            download(url, target, file, progress)
+            return True
+        except Unreachable as error:
+            tried.append(str(error).rstrip("."))
+            return False
+        except DataError as error:
+            tried.append(str(error).rstrip("."))
+    return False
+
+
+def nowhere(name: str, entry: Entry, targets: list[Path], tried: list[str]) -> DataError:
+    """The error that names every place tried and where the user can put the file."""
+    where = " or ".join(str(path) for path in targets)
+    page = f" (its home is {entry['page']})" if "page" in entry else ""
+    places = "; ".join(tried) if tried else "no mirror is set and no address is known"
+    return DataError(
+        f"{name}: {where} could not be fetched. Tried: {places}. "
+        f"Put the file there by hand{page}, or set a mirror that holds it."
+    )
