@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pauc_core.models.network import Network
+
 GROWTH = 32
 BLOCKS = (6, 12, 24, 16)
 BOTTLENECK = 4 * GROWTH
@@ -42,10 +44,8 @@ class Transition(nn.Module):
         return functional.avg_pool2d(self.conv(functional.relu(self.norm(x))), 2)
 
 
-class DenseNet121(nn.Module):
+class DenseNet121(Network):
     """Densely connected network of 121 layers; ``pooled`` gives its 1,024 features."""
-
-    width = 1024
 
     def __init__(self, in_channels: int = 3, outputs: int = 1) -> None:
         super().__init__()
@@ -75,9 +75,6 @@ class DenseNet121(nn.Module):
                 f"least {SMALLEST}: use larger pictures or the network 'small'."
             )
         return functional.relu(self.features(x)).mean((2, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.pooled(x))
 
 
 def modern_names(state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -9,17 +9,18 @@ import torch
 from torch import Tensor, nn
 
 from pauc_core.models.densenet import DenseNet121, modern_names
+from pauc_core.models.network import Network
 from pauc_core.models.resnet import ResNet20
 from pauc_core.models.small import SmallNet
 
-NETWORKS: dict[str, type[nn.Module]] = {
+NETWORKS: dict[str, type[Network]] = {
     "densenet121": DenseNet121,
     "resnet20": ResNet20,
     "small": SmallNet,
 }
 
 
-def build(name: str, in_channels: int, outputs: int = 1) -> nn.Module:
+def build(name: str, in_channels: int, outputs: int = 1) -> Network:
     """Return a network by name; its weights are to be drawn with `initialise` or loaded."""
     if name not in NETWORKS:
         raise ValueError(f"The network {name!r} is unknown; expected one of {sorted(NETWORKS)}.")
@@ -48,7 +49,7 @@ def _normal(like: Tensor, generator: torch.Generator) -> Tensor:
     return torch.randn(like.shape, generator=generator, dtype=like.dtype)
 
 
-def load_weights(module: nn.Module, path: Path) -> bool:
+def load_weights(module: Network, path: Path) -> bool:
     """Load a saved state dict into a network; say whether its last layer came along.
 
     A last layer for other outputs is left as it is, and a first layer for three colours is summed
@@ -57,21 +58,19 @@ def load_weights(module: nn.Module, path: Path) -> bool:
     state = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(state, dict) or not all(isinstance(v, Tensor) for v in state.values()):
         raise ValueError(
-            f"{path} holds no state dict; save one with torch.save(net.state_dict(), ...)."
+            f"{path} holds no state dict; save one with torch.save(net.state_dict(), path)."
         )
     state = modern_names(state)
     own = module.state_dict()
-    head = list(own)[-2:]
+    head = ("classifier.weight", "classifier.bias")
     first = next(iter(own))
     if first in state and own[first].shape[1] == 1 and state[first].shape[1] == 3:
         state[first] = state[first].sum(1, keepdim=True)
     whole = all(name in state and state[name].shape == own[name].shape for name in head)
-    if not whole:
-        state.update({name: own[name] for name in head})
-    # Weights saved before torch counted batches lack these counters, which nothing here uses.
-    state.update(
-        {k: v for k, v in own.items() if k.endswith("num_batches_tracked") and k not in state}
-    )
+    for name, value in own.items():
+        # Weights saved before torch counted batches lack the counters, which nothing here uses.
+        if (name in head and not whole) or name.endswith("num_batches_tracked"):
+            state[name] = value
     wrong = sorted(
         name
         for name in own.keys() | state.keys()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pauc_core.models.network import Network
+
 STAGES = (16, 32, 64)
 BLOCKS = 3
 
@@ -30,10 +32,8 @@ class BasicBlock(nn.Module):
         return functional.relu(inner + x)
 
 
-class ResNet20(nn.Module):
+class ResNet20(Network):
     """The residual network for 32 px pictures with 0.27 million parameters."""
-
-    width = STAGES[-1]
 
     def __init__(self, in_channels: int = 3, outputs: int = 1) -> None:
         super().__init__()
@@ -46,10 +46,7 @@ class ResNet20(nn.Module):
                 blocks.append(BasicBlock(channels, after, 2 if stage and not block else 1))
                 channels = after
         self.blocks = nn.Sequential(*blocks)
-        self.fc = nn.Linear(channels, outputs)
+        self.classifier = nn.Linear(channels, outputs)
 
     def pooled(self, x: Tensor) -> Tensor:
         return self.blocks(functional.relu(self.bn1(self.conv1(x)))).mean((2, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.fc(self.pooled(x))
