@@ -5,15 +5,16 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 import shutil
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import digest
+from pauc_core.suite.files import atomic_path
 
 ATTEMPTS = 3
 PAUSE = 0.5  # seconds before the second attempt, doubled before each later one
@@ -101,11 +102,11 @@ def _pull(url: str, partial: Path, progress: bool, resumable: bool) -> None:
                 bring(url, out, None)
             return
         except requests.HTTPError as error:
-            status = error.response.status_code
+            status = 0 if error.response is None else error.response.status_code
             reason = f"the server answered {status}"
             if status == 416:  # what lies here is longer than the file there
                 partial.unlink(missing_ok=True)
-            elif status < 500 and status != 429:
+            elif 400 <= status < 500 and status != 429:
                 partial.unlink(missing_ok=True)
                 raise DataError(f"{url}: {reason}.") from error
         except (requests.ConnectionError, requests.Timeout) as error:
@@ -121,31 +122,23 @@ def _pull(url: str, partial: Path, progress: bool, resumable: bool) -> None:
     raise DataError(f"{url}: {reason}, {ATTEMPTS} attempts.")
 
 
-def _settle(
-    source: Path, target: Path, file: dict[str, Any], suffix: str, place: str
-) -> None:
+def _settle(source: Path, target: Path, file: dict[str, Any], suffix: str, place: str) -> None:
     """Decompress into a temporary name, check the sum, take the target's name."""
-    ready = target.with_name(f".{target.name}.unpacked")
-    try:
+    with atomic_path(target) as ready:
         opener = UNPACKERS.get(suffix, open)
         try:
             with opener(source, "rb") as packed, open(ready, "wb") as out:
                 shutil.copyfileobj(cast(Any, packed), out, 1 << 20)
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
             raise _spoilt(source, place, f"is truncated or damaged ({error})") from error
         except OSError as error:
-            if error.errno is not None:
+            if error.errno is not None:  # bz2 reports damage as an OSError without a number
                 raise
             raise _spoilt(source, place, f"is damaged ({error})") from error
         expected = checksum_of(file)
         if expected and not matches(ready, file):
             found = digest(ready, expected[0])
-            raise _spoilt(
-                source, place, f"has {expected[0]} {found}, expected {expected[1]}"
-            )
-        os.replace(ready, target)
-    finally:
-        ready.unlink(missing_ok=True)
+            raise _spoilt(source, place, f"has {expected[0]} {found}, expected {expected[1]}")
 
 
 def _spoilt(source: Path, place: str, what: str) -> DataError:

@@ -17,6 +17,8 @@ from pauc_core.data.errors import DataError
 from pauc_core.random import stream
 
 LATENT = 6
+EASY = 0.45  # share of the negatives that any score puts last
+FAR = 7.0  # how far out the outlying negatives lie
 NUISANCE = 2.0  # spread of the axes that tell nothing: a score must learn to cancel them
 
 
@@ -38,9 +40,9 @@ class Style:
 
 STYLES = {
     "a9a": Style(123, 0.24, ("-1", "+1"), 0.11, 2.0),
-    "w8a": Style(300, 0.06, ("-1", "+1"), 0.04, 2.2),
+    "w8a": Style(300, 0.08, ("-1", "+1"), 0.04, 2.2),
     "ijcnn1": Style(22, 0.10, ("-1", "1"), 0.0, 2.2),
-    "covtype": Style(54, 0.49, ("1", "2"), 0.0, 1.6),
+    "covtype": Style(54, 0.49, ("1", "2"), 0.0, 1.8),
 }
 
 
@@ -49,8 +51,9 @@ def latent(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Latent coordinates (rows, LATENT) and boolean labels.
 
-    Positives sit `gap` away from the negatives along the first axis and half as far along the
-    second; the outlying negatives sit far out on the first.
+    Positives sit `gap` away from the negatives along the first axis; the outlying negatives sit
+    far beyond them. Nearly half of the negatives are easy, far off along the second axis: the
+    band's other end, FPR 0.5, leaves them out as well, and a weight spent on them blurs the rest.
     """
     y = np.zeros(rows, dtype=bool)
     y[: max(2, round(positives * rows))] = True
@@ -58,10 +61,10 @@ def latent(
     z = rng.standard_normal((rows, LATENT))
     z[:, 2:] *= NUISANCE
     z[y, 0] += gap
-    z[y, 1] += 0.5 * gap
-    far = ~y & (rng.random(rows) < outliers)
-    z[far, 0] += 6.0
-    z[far, 1] -= 2.0
+    place = rng.random(rows)
+    far, easy = ~y & (place < outliers), ~y & (place > 1.0 - EASY)
+    z[far, 0] += FAR
+    z[easy, 1] -= 3.0
     return z, y
 
 
@@ -84,7 +87,8 @@ def libsvm_rows(style: Style, rows: int, seed: int, part: str) -> tuple[np.ndarr
     signal = z @ mixing * (2.0 if style.density else 1.0)
     if style.density:
         # a logistic threshold model: ones appear where the signal is high
-        base = np.log(style.density / (1 - style.density)) + 0.5 * shared.standard_normal(style.width)
+        base = np.log(style.density / (1 - style.density))
+        base = base + 0.5 * shared.standard_normal(style.width)
         x = (rng.random(signal.shape) < 1 / (1 + np.exp(-(signal + base)))).astype(np.float64)
     else:
         x = np.tanh(0.25 * (signal + 0.5 * rng.standard_normal(signal.shape)))

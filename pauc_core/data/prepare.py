@@ -41,7 +41,8 @@ def prepare(
         loaded = hold_out(loaded, entry["held_out"], name)
     if subset is not None:
         loaded = thin(loaded, subset, seed, name)
-    more = {key: entry[key] for key in ("title", "licence", "task_titles") if key in entry}
+    kept = ("title", "licence", "task_titles")
+    more: dict[str, Any] = {key: entry[key] for key in kept if key in entry}
     return write_prepared(
         Path(out_dir),
         name=name,

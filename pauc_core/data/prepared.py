@@ -135,7 +135,7 @@ def write_prepared(
     rows = x.shape[0]
     columns = 1 if y.ndim == 1 else y.shape[1]
     if not (rows == len(y) == len(part)) or (group is not None and len(group) != rows):
-        raise DataError(f"{name}: x has {rows} rows, y {len(y)}, part {len(part)}: make them equal.")
+        raise DataError(f"{name}: {rows} rows of x, {len(y)} of y, {len(part)} of part: not equal.")
     if columns != len(tasks):
         raise DataError(f"{name}: y has {columns} columns for {len(tasks)} task names.")
     check_classes(name, y, part, tasks)
