@@ -41,7 +41,9 @@ class LinearModel:
         return np.zeros(len(self.scale))
 
     def scores(self, iterate: np.ndarray, part: Part) -> np.ndarray:
-        raw = np.asarray(iterate, dtype=np.float64) / self.scale
+        """Scores of the part's rows; one entry more than features is an intercept."""
+        iterate = np.asarray(iterate, dtype=np.float64)
+        raw, intercept = iterate[: len(self.scale)] / self.scale, iterate[len(self.scale) :].sum()
         weights = raw.astype(_float_type(part.x))
         if 2 * len(part.rows) >= len(part.x):
             # One pass over the whole array costs less than gathering most of its rows.
@@ -51,7 +53,7 @@ class LinearModel:
             product = np.concatenate(
                 [part.x[part.rows[i : i + BLOCK]] @ weights for i in starts] or [np.zeros(0)]
             )
-        return product.astype(np.float64) - float(self.center @ raw)
+        return product.astype(np.float64) + float(intercept - self.center @ raw)
 
     def pull(self, part: Part, slopes: np.ndarray) -> np.ndarray:
         """Gradient with respect to the weights from slopes with respect to the part's scores."""
