@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression as Fit
 
 from pauc_core.models.linear import LinearModel
-from pauc_core.solver import Iterate, Problem, State
+from pauc_core.solver import Iterate, Part, Problem, State
 
 
 @dataclass(kw_only=True)
@@ -22,21 +22,31 @@ class ControlState(State):
         return {"scored": self.iterate}
 
 
+@dataclass(kw_only=True)
+class NoiseState(State):
+    """The seed of the noise."""
+
+    seed: int
+
+    def iterates(self) -> dict[str, Iterate]:
+        return {"scored": self.scores}
+
+    def scores(self, part: Part) -> np.ndarray:
+        """One number a stored row, the same whenever the row is scored."""
+        return np.random.default_rng(self.seed).random(len(part.x))[part.rows]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RandomScores:
-    """A random direction for linear models, the untrained network for modules."""
+    """Scores that know nothing of the data: where chance lies."""
 
     goals: ClassVar[frozenset[str]] = frozenset({"pauc", "sorr"})
     models: ClassVar[frozenset[str]] = frozenset({"linear", "module"})
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> ControlState:
-        iterate = problem.model.start(rng)
-        if not isinstance(iterate, dict):
-            direction = rng.standard_normal(len(iterate))
-            iterate = direction / np.linalg.norm(direction)
-        return ControlState(iterate=iterate, finished=True)
+    def init(self, problem: Problem, rng: np.random.Generator) -> NoiseState:
+        return NoiseState(seed=int(rng.integers(2**62)), finished=True)
 
-    def step(self, problem: Problem, state: ControlState, rng: np.random.Generator) -> ControlState:
+    def step(self, problem: Problem, state: NoiseState, rng: np.random.Generator) -> NoiseState:
         return state
 
 

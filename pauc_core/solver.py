@@ -21,7 +21,8 @@ from pauc_core.trace import Row, Trace
 if TYPE_CHECKING:
     import torch
 
-    Iterate = np.ndarray | dict[str, torch.Tensor]
+    Predictor = Callable[["Part"], np.ndarray]
+    Iterate = np.ndarray | dict[str, torch.Tensor] | Predictor
 else:
     Iterate = Any
 
@@ -183,7 +184,11 @@ class State:
     finished: bool = False
 
     def iterates(self) -> dict[str, Iterate]:
-        """Named iterates; ``scored`` is the method's answer, others are traced beside it."""
+        """Named iterates; ``scored`` is the method's answer, others are traced beside it.
+
+        An iterate is what the problem's model scores with, or, for a method that brings a
+        predictor of its own, a function from a part to its scores.
+        """
         raise NotImplementedError
 
     def own(self) -> dict[str, float]:
@@ -358,12 +363,13 @@ def _look(
     seen: dict[str, tuple[np.ndarray | None, np.ndarray | None]] = {}
     for which, iterate in state.iterates().items():
         suffix = "" if which == "scored" else f"_{which}"
-        scores = problem.model.scores(iterate, problem.looked)
+        scores = _scores(problem, iterate, problem.looked)
         if not np.all(np.isfinite(scores)):
             if which == "scored":
                 return Outcome.NONFINITE
             continue
-        valid, test_scores = _scores(problem, iterate, problem.valid), _scores(problem, iterate, test)
+        valid = None if problem.valid is None else _scores(problem, iterate, problem.valid)
+        test_scores = None if test is None else _scores(problem, iterate, test)
         row[f"objective{suffix}"] = problem.objective(scores)
         row[f"pauc_train{suffix}"] = _pauc(problem, problem.looked, scores)
         row[f"pauc_valid{suffix}"] = _pauc(problem, problem.valid, valid)
@@ -388,8 +394,8 @@ def _look(
     return None
 
 
-def _scores(problem: Problem, iterate: Iterate, part: Part | None) -> np.ndarray | None:
-    return None if part is None else problem.model.scores(iterate, part)
+def _scores(problem: Problem, iterate: Iterate, part: Part) -> np.ndarray:
+    return iterate(part) if callable(iterate) else problem.model.scores(iterate, part)
 
 
 def _pauc(problem: Problem, part: Part | None, scores: np.ndarray | None) -> float:
@@ -402,7 +408,7 @@ def _pauc(problem: Problem, part: Part | None, scores: np.ndarray | None) -> flo
 def _copy(iterate: Iterate) -> Iterate:
     if isinstance(iterate, dict):
         return {key: value.detach().clone() for key, value in iterate.items()}
-    return np.array(iterate)
+    return iterate if callable(iterate) else np.array(iterate)
 
 
 def _result(outcome: Outcome, progress: Progress) -> Result:

@@ -78,7 +78,8 @@ def _pack(value: Any) -> Any:
         return {key: _pack(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_pack(item) for item in value]
-    return value
+    # A predictor of a method's own is made anew from its state.
+    return None if callable(value) else value
 
 
 def _unpack(value: Any) -> Any:

@@ -288,3 +288,14 @@ def _unknown(place: str, key: str, name: Any, known: Iterable[Any]) -> Configura
     return ConfigurationError(
         f"{place}: {key}: {str(name)!r} is unknown; expected one of {len(names)} known names{hint}."
     )
+
+
+def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they arrive from the command line: words that mean nothing or numbers."""
+    found = dict(given)
+    for key in ("mirror", "subset"):
+        if found.get(key) in ("", "null", "None"):
+            found[key] = None
+    if isinstance(found.get("subset"), str) and found["subset"].isdigit():
+        found["subset"] = int(found["subset"])
+    return found

@@ -1,0 +1,231 @@
+"""Runs the seeds of one cell, each in a process of its own, and writes the run's files."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from pauc_core.data.prepared import load_prepared
+from pauc_core.provenance import code_digest, versions
+from pauc_core.solver import Look, Outcome, Part, Result, solve
+from pauc_core.suite.cells import Cell, build_budget, build_method, build_problem
+from pauc_core.suite.checkpoint import FileKeeper
+from pauc_core.suite.child import Child, Report, run_all
+from pauc_core.suite.files import atomic_path, write_text
+from pauc_core.trace import COLUMNS, Row
+
+CHECKPOINT_SECONDS = 120.0
+MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
+
+
+def run_seeds(cell: Cell, params: dict[str, Any], seeds: list[int], data: Path, out: Path) -> None:
+    """Run every seed and write traces.csv, scores.csv.gz and summary.jsonl into ``out``.
+
+    A seed that raises, hangs or takes too much memory is a line with its outcome and reason.
+    """
+    load_prepared(data, verify=True)  # a damaged array must not become a number
+    digest = code_digest(cell.use)
+    lines, traces, scores = [], [], []
+    for seed in seeds:
+        keeper = FileKeeper(out / f".checkpoint-{seed}.pt", CHECKPOINT_SECONDS)
+        child = _start(cell, params, seed, data, out / f"seed-{seed}.log", keeper)
+        report = child.wait()
+        found = report.value or {"trace": [], "scores": [], "summary": _failure(report)}
+        lines.append(
+            {
+                **_identity(cell, params, seed, digest),
+                **found["summary"],
+                "peak_mb": round(report.peak_mb, 1),
+            }
+        )
+        traces.extend({"seed": seed, **row} for row in found["trace"])
+        scores.extend((seed, *row) for row in found["scores"])
+        keeper.forget()
+    write_csv(out / "traces.csv", traces, ["seed", *COLUMNS])
+    _write_scores(out / "scores.csv.gz", scores)
+    write_text(out / "summary.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def run_trials(
+    cell: Cell, grid: list[dict[str, Any]], seed: int, data: Path, logs: Path, at_once: int
+) -> list[dict[str, Any]]:
+    """Run a list of hyper-parameters on one seed's split, several at once; one row each."""
+    load_prepared(data, verify=True)
+    logs.mkdir(parents=True, exist_ok=True)
+
+    def starter(index: int, params: dict[str, Any]) -> Callable[[], Child]:
+        return lambda: _start(cell, params, seed, data, logs / f"trial-{index}.log", None)
+
+    reports = run_all([starter(i, params) for i, params in enumerate(grid)], at_once)
+    rows = []
+    for index, (params, report) in enumerate(zip(grid, reports, strict=True)):
+        summary = (report.value or {"summary": _failure(report)})["summary"]
+        keys = ("pauc_valid", "last_objective", "epoch", "seconds", "outcome", "reason")
+        rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in keys}})
+    return rows
+
+
+def _start(
+    cell: Cell, params: dict[str, Any], seed: int, data: Path, log: Path, keeper: FileKeeper | None
+) -> Child:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return Child(
+        lambda: run_one(cell, params, seed, data, keeper),
+        seconds=60.0 * cell.minutes,
+        memory_mb=cell.memory_mb,
+        log=log,
+    )
+
+
+def run_one(
+    cell: Cell, params: dict[str, Any], seed: int, data: Path, keeper: FileKeeper | None = None
+) -> dict[str, Any]:
+    """One seed in this process: its trace, its scores and its summary, as plain data."""
+    _set_threads(cell)
+    problem, test, prepared = build_problem(cell, data, seed)
+    bar = tqdm(
+        total=cell.budget.get("epochs"),
+        desc=f"{cell.experiment} {cell.dataset} {cell.method} seed {seed}",
+        unit=" epochs",
+        file=sys.stderr,
+        mininterval=5.0,
+        bar_format="{desc}: {n:.2f}/{total_fmt}{unit} [{elapsed}<{remaining}{postfix}]",
+    )
+
+    def watch(row: Row) -> None:
+        bar.n = row["epoch"]
+        bar.set_postfix_str(f"objective {row['objective']:.4f}, pAUC {row['pauc_train']:.4f}")
+
+    with threadpool_limits(cell.threads):
+        result = solve(
+            build_method(cell, params),
+            problem,
+            build_budget(cell),
+            cell.looks,
+            seed=seed,
+            name=cell.method,
+            test=test,
+            watch=watch,
+            keeper=keeper,
+        )
+    bar.close()
+    m, n = problem.ranks
+    low, high = problem.band
+    counts = {
+        "n_train_pos": len(problem.train.positives),
+        "n_train_neg": len(problem.train.negatives),
+        "n_valid": 0 if problem.valid is None else len(problem.valid),
+        "n_test": 0 if test is None else len(test),
+        "m": m,
+        "n": n,
+        "fpr_low": low,
+        "fpr_high": high,
+        "look_rows": len(problem.looked),
+        "data_checksum": prepared.checksum,
+        "provenance": prepared.meta["provenance"],
+    }
+    return {
+        "trace": list(result.trace),
+        "scores": _score_rows(result.best, problem.valid, test),
+        "summary": {**counts, **_numbers(result)},
+    }
+
+
+def _set_threads(cell: Cell) -> None:
+    """The number of numeric threads is the experiment's, not the machine's: same bits anywhere."""
+    import numba
+
+    numba.set_num_threads(min(cell.threads, numba.config.NUMBA_NUM_THREADS))
+    if cell.model != "linear":
+        import torch
+
+        torch.set_num_threads(cell.threads)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def _numbers(result: Result) -> dict[str, Any]:
+    """Best and last look as flat columns; the iterate beside the scored one keeps its suffix."""
+    numbers: dict[str, Any] = {"outcome": result.outcome.value, "reason": result.reason}
+    if result.best is not None and result.last is not None:
+        numbers.update({k: v for k, v in result.best.row.items() if k not in ("seconds", "wall")})
+        numbers.update({f"last_{k}": v for k, v in result.last.row.items() if k in MEASURES})
+        numbers["last_epoch"] = result.last.row["epoch"]
+        numbers["last_step"] = result.last.row["step"]
+        numbers["seconds"] = result.seconds
+        numbers["wall"] = result.trace.rows[-1]["wall"]
+    return {k: (None if isinstance(v, float) and np.isnan(v) else v) for k, v in numbers.items()}
+
+
+def _failure(report: Report) -> dict[str, Any]:
+    outcome = Outcome.TIMEOUT if report.status == "timeout" else Outcome.FAILED
+    return {"outcome": outcome.value, "reason": report.reason}
+
+
+def _identity(cell: Cell, params: dict[str, Any], seed: int, digest: str) -> dict[str, Any]:
+    kept = ("experiment", "dataset", "method", "label", "use", "goal", "loss", "model", "tuned")
+    return {
+        **{key: getattr(cell, key) for key in kept},
+        "seed": seed,
+        "params": params,
+        "budget": cell.budget,
+        "threads": cell.threads,
+        "code_digest": digest,
+        "versions": versions(),
+    }
+
+
+def _score_rows(
+    look: Look | None, valid: Part | None, test: Part | None
+) -> list[tuple[str, int, int, float]]:
+    rows: list[tuple[str, int, int, float]] = []
+    if look is None:
+        return rows
+    for name, part, scores in (("valid", valid, look.valid), ("test", test, look.test)):
+        if part is not None and scores is not None:
+            labels = part.labels.astype(int).tolist()
+            rows += [
+                (name, row, label, score)
+                for row, label, score in zip(part.rows.tolist(), labels, scores.tolist(), strict=True)
+            ]
+    return rows
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]], first: list[str]) -> None:
+    """Rows as CSV at full precision, named columns first; an absent or NaN value is empty."""
+    columns = list(dict.fromkeys([*first, *(key for row in rows for key in row)]))
+    with atomic_path(path) as temporary, temporary.open("w", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            values = (row.get(column) for column in columns)
+            writer.writerow(["" if v is None or v != v else v for v in values])
+
+
+def _write_scores(path: Path, rows: list[tuple[Any, ...]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["seed", "part", "row", "label", "score"])
+    writer.writerows(rows)
+    with atomic_path(path) as temporary:
+        # No time stamp inside, so that equal scores are equal files.
+        temporary.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+def cell_from(plain: dict[str, Any]) -> Cell:
+    return Cell(**plain)
+
+
+def plain(cell: Cell) -> dict[str, Any]:
+    """The cell as nested plain data, for a rule's params."""
+    return dataclasses.asdict(cell)

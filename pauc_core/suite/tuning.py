@@ -1,0 +1,61 @@
+"""Tuning as a recorded stage: a whole grid on one split, every trial written down."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+from pauc_core.suite.cells import Cell
+from pauc_core.suite.files import write_json
+from pauc_core.suite.runner import run_trials
+
+SEED = 0  # tuning happens on seed 0's split
+
+
+def expand(params: dict[str, Any], grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Every combination of the grid over the fixed hyper-parameters."""
+    names = list(grid)
+    return [
+        {**params, **dict(zip(names, values, strict=True))}
+        for values in itertools.product(*(grid[name] for name in names))
+    ]
+
+
+def choose(rows: list[dict[str, Any]], goal: str) -> int:
+    """The trial with the highest validation pAUC; for SoRR, the lowest final training loss.
+
+    SoRR's n exceeds any validation part, so the loss is what the paper's curves compare.
+    Runs that diverged or failed are never chosen; the first of equals is.
+    """
+    key, sign = ("last_objective", 1.0) if goal == "sorr" else ("pauc_valid", -1.0)
+    ended = [
+        row
+        for row in rows
+        if row["outcome"] in ("budget", "converged") and row.get(key) is not None
+    ]
+    if not ended:
+        reasons = "; ".join(sorted({str(row["reason"]) for row in rows}))
+        raise ValueError(f"None of {len(rows)} trials ended well ({reasons}): change the grid.")
+    return int(min(ended, key=lambda row: (sign * row[key], row["trial"]))["trial"])
+
+
+def tune(cell: Cell, data: Path, out: Path, trials: Path, at_once: int) -> None:
+    """Run a cell's grid; write the chosen values and all trials."""
+    grid = expand(cell.params, cell.grid)
+    rows = run_trials(cell, grid, SEED, data, out.with_suffix(".logs"), at_once)
+    chosen = choose(rows, cell.goal)
+    kept = ("experiment", "dataset", "method")
+    identity = {key: getattr(cell, key) for key in kept}
+    lines = [{**identity, **row, "chosen": row["trial"] == chosen} for row in rows]
+    trials.parent.mkdir(parents=True, exist_ok=True)
+    write_json(trials, lines)
+    write_json(out, {**identity, "params": grid[chosen], "trial": chosen, "trials": len(rows)})
+
+
+def tuned_params(cell: Cell, tuned: Path | None) -> dict[str, Any]:
+    """The values a cell runs with: tuned ones where tuning was done."""
+    if tuned is None:
+        return cell.params
+    return {**cell.params, **json.loads(tuned.read_text())["params"]}

@@ -1,0 +1,59 @@
+import sys
+from pathlib import Path
+
+from pauc_core.provenance import code_digest
+from pauc_core.suite import cells, configuration
+from pauc_core.suite.runner import plain
+
+
+wildcard_constraints:
+    experiment=r"[a-z][a-z0-9-]*",
+    dataset=r"[A-Za-z0-9][\w.-]*(@\w+)?",
+    stored=r"[A-Za-z0-9][\w.-]*",
+    method=r"[a-z][a-z0-9_]*",
+    first=r"\d+",
+    last=r"\d+",
+
+
+ROOT = Path(workflow.basedir)
+ENV = "../envs/suite.yaml"
+SETTINGS = configuration.settings(config)
+try:
+    SUITE = configuration.load(ROOT, SETTINGS)
+    configuration.check_methods(SUITE)
+except configuration.ConfigurationError as error:
+    raise WorkflowError(str(error)) from None
+RESULTS = SUITE.results
+RAW = SETTINGS["raw"]
+EXTRACTED = [name for name, entry in SUITE.datasets.items() if entry["kind"] == "extracted"]
+
+
+def fitted(experiment, name):
+    """The files of every run of an experiment."""
+    return [
+        f"{RESULTS}/runs/{experiment.name}/{dataset}/{method}/seeds-{first}-{last}/{name}"
+        for dataset in experiment.datasets
+        for method in experiment.methods
+        for first, last in experiment.seed_groups()
+    ]
+
+
+def tuned_files(experiment):
+    """What tuning wrote for an experiment; nothing where it has fixed values."""
+    return [
+        f"{RESULTS}/tuned/{experiment.name}/{experiment.tune_on or dataset}/{method}.trials.json"
+        for dataset in experiment.datasets
+        for method in experiment.methods
+        if SUITE.tuned(experiment, method)
+    ]
+
+
+def of_track(track):
+    """Summaries of every experiment of a track."""
+    chosen = [e for e in SUITE.experiments.values() if e.track == track]
+    return [path for e in chosen for path in fitted(e, "summary.jsonl")]
+
+
+def digest(use):
+    """The code's digest as a rule parameter, where the scale re-runs on changed mathematics."""
+    return code_digest(use) if SUITE.digests else None

@@ -1,0 +1,65 @@
+# One rule a line of config/methods.yaml. A guest that is no Python program brings a file of its
+# own in rules/baselines/ with a rule fit_NAME and the same outputs.
+def tuned_input(wildcards, method):
+    experiment = SUITE.experiments[wildcards.experiment]
+    if not SUITE.tuned(experiment, method):
+        return []
+    return f"{RESULTS}/tuned/{experiment.name}/{experiment.tune_on or wildcards.dataset}/{method}.json"
+
+
+for name, line in SUITE.methods.items():
+    if "use" not in line:
+        continue
+
+    rule:
+        name:
+            f"fit_{name}"
+        input:
+            data=lambda wildcards: f"{RESULTS}/data/{SUITE.base_dataset(wildcards.dataset)}/meta.json",
+            tuned=lambda wildcards, name=name: tuned_input(wildcards, name),
+        output:
+            multiext(
+                f"{RESULTS}/runs/{{experiment}}/{{dataset}}/{name}/seeds-{{first}}-{{last}}/",
+                "summary.jsonl",
+                "traces.csv",
+                "scores.csv.gz",
+            ),
+        params:
+            cell=lambda wildcards, name=name: plain(
+                cells.cell_of(
+                    SUITE, SUITE.experiments[wildcards.experiment], wildcards.dataset, name
+                )
+            ),
+            seeds=lambda wildcards: SUITE.experiments[wildcards.experiment].seeds_between(
+                int(wildcards.first), int(wildcards.last)
+            ),
+            digest=digest(line["use"]),
+        threads: lambda wildcards: SUITE.experiments[wildcards.experiment].threads
+        resources:
+            **line.get("resources", {}),
+        log:
+            f"{RESULTS}/logs/fit/{{experiment}}/{{dataset}}/{name}/seeds-{{first}}-{{last}}.log",
+        conda:
+            ENV
+        script:
+            "../scripts/fit.py"
+
+
+for guest in sorted((ROOT / "workflow/rules/baselines").glob("*.smk")):
+
+    include: str(guest)
+
+
+rule linear:
+    input:
+        of_track("linear"),
+
+
+rule sorr:
+    input:
+        of_track("sorr"),
+
+
+rule deep:
+    input:
+        of_track("deep"),

@@ -1,0 +1,100 @@
+COLLECTED = f"{RESULTS}/collected"
+FRAMES = ["summaries", "traces", "roc", "trials", "datasets"]
+
+
+rule tabulate:
+    input:
+        summaries=[p for e in SUITE.experiments.values() for p in fitted(e, "summary.jsonl")],
+        traces=[p for e in SUITE.experiments.values() for p in fitted(e, "traces.csv")],
+        scores=[p for e in SUITE.experiments.values() for p in fitted(e, "scores.csv.gz")],
+        trials=sorted({p for e in SUITE.experiments.values() for p in tuned_files(e)}),
+        datasets=rules.data.input,
+        reference="reference/tables.csv",
+        reports="config/reports.yaml",
+    output:
+        frames=expand(f"{COLLECTED}/{{name}}.parquet", name=FRAMES),
+        meta=f"{COLLECTED}/meta.json",
+        tables=directory(f"{RESULTS}/tables"),
+    params:
+        scale=SUITE.scale,
+        settings=SETTINGS,
+        root=str(ROOT),
+        digest=digest("pauc_core.report.tables"),
+        collecting=digest("pauc_core.suite.collect"),
+    log:
+        f"{RESULTS}/logs/tabulate.log",
+    conda:
+        ENV
+    script:
+        "../scripts/tabulate.py"
+
+
+rule draw:
+    input:
+        meta=f"{COLLECTED}/meta.json",
+        reference="reference/tables.csv",
+        reports="config/reports.yaml",
+    output:
+        directory(f"{RESULTS}/figures"),
+    params:
+        digest=digest("pauc_core.report.figures"),
+    log:
+        f"{RESULTS}/logs/draw.log",
+    conda:
+        ENV
+    script:
+        "../scripts/draw.py"
+
+
+rule compare:
+    input:
+        meta=f"{COLLECTED}/meta.json",
+        reference="reference/tables.csv",
+        claims="reference/claims.yaml",
+        reports="config/reports.yaml",
+    output:
+        comparison=f"{RESULTS}/comparison.csv",
+        claims=f"{RESULTS}/claims.csv",
+    params:
+        digest=digest("pauc_core.report.claims"),
+        comparing=digest("pauc_core.report.compare"),
+    log:
+        f"{RESULTS}/logs/compare.log",
+    conda:
+        ENV
+    script:
+        "../scripts/compare.py"
+
+
+rule report:
+    input:
+        meta=f"{COLLECTED}/meta.json",
+        tables=f"{RESULTS}/tables",
+        figures=f"{RESULTS}/figures",
+        comparison=f"{RESULTS}/comparison.csv",
+        claims=f"{RESULTS}/claims.csv",
+        reports="config/reports.yaml",
+    output:
+        report(
+            f"{RESULTS}/report/index.html", caption="../report/page.rst", category="Report"
+        ),
+    params:
+        digest=digest("pauc_core.report.page"),
+    log:
+        f"{RESULTS}/logs/report.log",
+    conda:
+        ENV
+    script:
+        "../scripts/report.py"
+
+
+rule tables:
+    input:
+        f"{RESULTS}/tables",
+        f"{RESULTS}/comparison.csv",
+        f"{RESULTS}/claims.csv",
+
+
+rule figures:
+    input:
+        f"{RESULTS}/figures",

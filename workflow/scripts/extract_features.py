@@ -1,0 +1,25 @@
+"""Train the feature extractor and write its features as a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pauc_core.data.features import extract_features
+from pauc_core.suite.jobs import job
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+with job(snakemake.log[0]):
+    entry = snakemake.params.entry
+    extract_features(
+        Path(snakemake.input[0]).parent,
+        Path(snakemake.output[0]).parent,
+        network=entry["network"],
+        weights=entry.get("weights"),
+        random_control=entry.get("random", False),
+        name=snakemake.wildcards.stored,
+        device=snakemake.params.device,
+        **snakemake.params.settings,
+    )

@@ -1,0 +1,22 @@
+"""Run one method's grid on one dataset and write the chosen values and every trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pauc_core.suite.jobs import job
+from pauc_core.suite.runner import cell_from
+from pauc_core.suite.tuning import tune
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+with job(snakemake.log[0]):
+    tune(
+        cell_from(snakemake.params.cell),
+        Path(snakemake.input[0]).parent,
+        Path(snakemake.output.chosen),
+        Path(snakemake.output.trials),
+        at_once=snakemake.threads,
+    )
