@@ -78,35 +78,29 @@ class _Grid:
         # Distances past _NEAR are all alike to the near field: whole numbers, safe for outliers.
         steps = np.minimum(np.diff(self.ids), _NEAR + 1.0).astype(np.int64)
         self.places = np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
-        self.moments_p = _moments(p, self.cell_p, self.ids, _ORDER)
-        self.moments_q = _moments(q, self.cell_q, self.ids, _ORDER)
+        self.moments_p = _moments(p, self.cell_p, self.ids)
+        self.moments_q = _moments(q, self.cell_q, self.ids)
 
     def total(self, kernel: _Kernel) -> float:
-        return float(np.vdot(self.moments_p, self._local(kernel, self.moments_q)))
+        local = self._local(kernel, self.moments_p, self.moments_q)
+        return float(np.vdot(self.moments_p, local))
 
     def sums_at_p(self, kernel: _Kernel) -> np.ndarray:
-        return _evaluate(self.p, self.cell_p, self.ids, self._local(kernel, self.moments_q))
+        local = self._local(kernel, self.moments_p, self.moments_q)
+        return _evaluate(self.p, self.cell_p, self.ids, local)
 
     def sums_at_q(self, kernel: _Kernel) -> np.ndarray:
-        return _evaluate(self.q, self.cell_q, self.ids, self._local(kernel, self.moments_p))
+        local = self._local(kernel, self.moments_q, self.moments_p)
+        return _evaluate(self.q, self.cell_q, self.ids, local)
 
-    def _local(self, kernel: _Kernel, moments: np.ndarray) -> np.ndarray:
+    def _local(self, kernel: _Kernel, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
         """Chebyshev coefficients, cell by cell, of the sum of the kernel over the sources."""
-        local = self._near_field(kernel.near, moments)
-        local += _far_field(self.ids, self.places, moments) @ kernel.right
+        local = _far_field(self.ids, self.places, sources) @ kernel.right
         mirrored = _far_field(
-            -self.ids[::-1], self.places[-1] - self.places[::-1], (moments * _SIGNS)[::-1]
+            -self.ids[::-1], self.places[-1] - self.places[::-1], (sources * _SIGNS)[::-1]
         )
         local += (mirrored @ kernel.left)[::-1] * _SIGNS
-        return local
-
-    def _near_field(self, tables: np.ndarray, moments: np.ndarray) -> np.ndarray:
-        local = np.zeros_like(moments)
-        for distance, table in zip(range(-_NEAR, _NEAR + 1), tables, strict=True):
-            wanted = self.places - distance
-            source = np.minimum(np.searchsorted(self.places, wanted), wanted.size - 1)
-            found = self.places[source] == wanted
-            local[found] += moments[source[found]] @ table
+        _add_near_field(local, self.places, targets, sources, kernel.near)
         return local
 
 
@@ -128,14 +122,14 @@ def _far_field(ids: np.ndarray, places: np.ndarray, moments: np.ndarray) -> np.n
 
 
 @njit(cache=True)
-def _moments(x: np.ndarray, cell: np.ndarray, ids: np.ndarray, order: int) -> np.ndarray:
-    moments = np.zeros((ids.size, order))
+def _moments(x: np.ndarray, cell: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    moments = np.zeros((ids.size, _ORDER))
     for i in range(x.size):
         c = cell[i]
         t = (x[i] - 2.0 * ids[c]) - 1.0
         before, now = 1.0, t
         moments[c, 0] += 1.0
-        for r in range(1, order):
+        for r in range(1, _ORDER):
             moments[c, r] += now
             before, now = now, 2.0 * t * now - before
     return moments
@@ -144,17 +138,42 @@ def _moments(x: np.ndarray, cell: np.ndarray, ids: np.ndarray, order: int) -> np
 @njit(cache=True)
 def _evaluate(x: np.ndarray, cell: np.ndarray, ids: np.ndarray, local: np.ndarray) -> np.ndarray:
     values = np.empty(x.size)
-    order = local.shape[1]
     for i in range(x.size):
         c = cell[i]
         t = (x[i] - 2.0 * ids[c]) - 1.0
         before, now = 1.0, t
         total = local[c, 0]
-        for r in range(1, order):
+        for r in range(1, _ORDER):
             total += local[c, r] * now
             before, now = now, 2.0 * t * now - before
         values[i] = total
     return values
+
+
+@njit(cache=True)
+def _add_near_field(
+    local: np.ndarray,
+    places: np.ndarray,
+    targets: np.ndarray,
+    sources: np.ndarray,
+    tables: np.ndarray,
+) -> None:
+    start = 0
+    for c in range(places.size):
+        while places[c] - places[start] > _NEAR:
+            start += 1
+        if targets[c, 0] == 0.0:
+            continue
+        for s in range(start, places.size):
+            distance = places[c] - places[s]
+            if distance < -_NEAR:
+                break
+            if sources[s, 0] == 0.0:
+                continue
+            for r in range(_ORDER):
+                weight = sources[s, r]
+                for k in range(_ORDER):
+                    local[c, k] += weight * tables[distance + _NEAR, r, k]
 
 
 @njit(cache=True)
