@@ -1,0 +1,188 @@
+"""What the report is handed: collected results, the paper's numbers, and what goes where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+KEYS = ["experiment", "dataset", "method"]
+COLUMNS: dict[str, list[str]] = {
+    "summaries": [
+        *KEYS, "label", "seed", "outcome", "reason", "pauc_test", "pauc_valid", "pauc_train",
+        "objective", "epoch", "last_pauc_test", "last_pauc_train", "last_objective", "last_epoch",
+        "pauc_test_w", "test_low", "test_high", "seconds", "wall", "peak_mb", "params", "tuned",
+        "code_digest", "stale", "data_checksum", "provenance", "n_train_pos", "n_train_neg",
+        "n_test", "m", "n", "fpr_low", "fpr_high", "versions", "path",
+    ],
+    "traces": [
+        *KEYS, "seed", "step", "epoch", "work", "seconds", "wall", "objective", "pauc_train",
+        "pauc_valid", "pauc_test", "pauc_train_w",
+    ],
+    "roc": [*KEYS, "seed", "fpr", "tpr"],
+    "trials": [
+        *KEYS, "trial", "params", "pauc_valid", "objective", "epochs", "seconds", "outcome",
+        "chosen",
+    ],
+    "datasets": [
+        "dataset", "task", "title", "kind", "provenance", "generated", "n", "width", "positives",
+        "negatives", "checksum",
+    ],
+}  # fmt: skip
+PROVENANCE = {
+    "paper": "the paper's data",
+    "stand-in": "an open stand-in",
+    "generated": "generated data",
+    "own": "own data",
+}
+FINE = ("converged", "budget")  # outcomes of a run that went as it should
+
+
+class ReportError(ValueError):
+    """Something the report cannot work with, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The collected frames of one scale; a frame that is not there is empty."""
+
+    summaries: pd.DataFrame
+    traces: pd.DataFrame
+    roc: pd.DataFrame
+    trials: pd.DataFrame
+    datasets: pd.DataFrame
+    meta: dict[str, Any]
+
+    def cell(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+        """Summary rows of one cell, one a seed."""
+        return pick(self.summaries, experiment, dataset, method)
+
+    def provenance(self, experiment: str, dataset: str) -> str | None:
+        """Whose data a dataset is, from its runs or, before any ran, from the catalogue."""
+        s = self.summaries
+        found = s.provenance[(s.experiment == experiment) & (s.dataset == dataset)].dropna()
+        if len(found):
+            return str(found.iloc[0])
+        row = self.dataset_row(dataset)
+        return None if row is None else str(row["provenance"])
+
+    def dataset_row(self, dataset: str) -> pd.Series | None:
+        """The catalogue's row of ``name`` or ``name@task``."""
+        name, _, task = dataset.partition("@")
+        d = self.datasets
+        rows = d[(d.dataset == dataset) | ((d.dataset == name) & (d.task == task))]
+        if rows.empty and not task:
+            rows = d[d.dataset == name]
+        return None if rows.empty else rows.iloc[0]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table or figure takes its columns from at this scale."""
+
+    experiment: str
+    columns: tuple[str, ...]
+    dataset: str
+
+    def measured(self, column: str) -> str:
+        return self.dataset.format(column)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """The report's configuration at one scale."""
+
+    scale: str
+    sources: dict[str, Source]
+    tables: dict[str, dict[str, Any]]
+    figures: dict[str, dict[str, Any]]
+    methods: dict[str, dict[str, str]]
+    assumed_repeats: int
+
+    def source(self, name: str) -> Source:
+        if name not in self.sources:
+            raise ReportError(
+                f"config/reports.yaml: scale {self.scale} has no source {name!r}; it has "
+                f"{', '.join(self.sources)}."
+            )
+        return self.sources[name]
+
+    def order(self, method: str) -> tuple[int, str]:
+        """Place of a method in every list: as configured, then by name."""
+        known = list(self.methods)
+        return (known.index(method) if method in known else len(known), method)
+
+
+def pick(frame: pd.DataFrame, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+    """Rows of one cell."""
+    here = (frame.experiment == experiment) & (frame.dataset == dataset) & (frame.method == method)
+    return frame[here]
+
+
+def load_collected(folder: str | Path) -> Collected:
+    """Read a scale's collected folder."""
+    folder = Path(folder)
+    if not (folder / "summaries.parquet").is_file():
+        raise ReportError(
+            f"{folder}: no summaries.parquet; collect the runs first (the rule collect writes it)."
+        )
+    frames = {name: _frame(folder / f"{name}.parquet", want) for name, want in COLUMNS.items()}
+    meta_path = folder / "meta.json"
+    meta = json.loads(meta_path.read_text(encoding="utf-8")) if meta_path.is_file() else {}
+    return Collected(**frames, meta=meta)
+
+
+def _frame(path: Path, columns: list[str]) -> pd.DataFrame:
+    frame = pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=columns)
+    for name in columns:
+        if name not in frame:
+            frame[name] = pd.NA if frame.empty else float("nan")
+    return frame
+
+
+def load_reports(path: str | Path, scale: str) -> Reports:
+    """Read config/reports.yaml for one scale; a subset reports like its whole."""
+    config: Mapping[str, Any] = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    name = scale.partition("-subset-")[0]
+    if name not in config["scales"]:
+        raise ReportError(
+            f"{path}: scale {name!r} is not there; expected one of "
+            f"{', '.join(config['scales'])}: add it under scales."
+        )
+    sources = {
+        key: Source(value["experiment"], tuple(value["columns"]), value["dataset"])
+        for key, value in config["scales"][name].items()
+    }
+    return Reports(
+        scale=scale,
+        sources=sources,
+        tables=config["tables"],
+        figures=config["figures"],
+        methods=config["methods"],
+        assumed_repeats=int(config["assumed_repeats"]),
+    )
+
+
+def load_reference(folder: str | Path) -> pd.DataFrame:
+    """The paper's numbers; ``printed`` keeps the digits of the mean."""
+    path = Path(folder) / "tables.csv"
+    if not path.is_file():
+        raise ReportError(f"{path}: not found; expected the paper's numbers, one a row.")
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame["printed"] = frame["mean"]
+    for name in ("mean", "deviation"):
+        frame[name] = pd.to_numeric(frame[name])
+    return frame
+
+
+def open_report(
+    collected_dir: str | Path, reports_config: str | Path
+) -> tuple[Collected, Reports]:
+    """Collected frames and the configuration of their scale."""
+    collected = load_collected(collected_dir)
+    return collected, load_reports(reports_config, str(collected.meta.get("scale", "default")))

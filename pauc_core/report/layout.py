@@ -1,0 +1,283 @@
+"""Tables as rows and columns: what goes where, before anything is written in a format."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from pauc_core.report.cells import AT_W, KEY, extra_methods
+from pauc_core.report.frames import PROVENANCE, Collected, Reports
+
+DATASET_LABEL = {
+    "cifar10-lt": "CIFAR-10-LT",
+    "tiny-imagenet-lt": "Tiny-ImageNet-200-LT",
+    "big-features": "220,000 x 1,024",
+}
+METRIC_LABEL = {
+    "samples": "# Samples",
+    "features": "# Features",
+    "positives": "# Pos. samples",
+    "negatives": "# Neg. samples",
+}
+DIGITS = {"test_pauc": 4, "train_pauc": 4, "epochs_to_exceed": 2}
+NOT_THE_PAPERS = {
+    "generated": "GENERATED DATA: nothing here reproduces the paper; its rows stand for orientation.",
+    "stand-in": "OPEN STAND-IN, not CheXpert: not a reproduction of the paper's rows beside it.",
+    "own": "OWN DATA: not a reproduction of the paper's rows beside it.",
+}
+
+
+@dataclass
+class Cell:
+    """One number as shown, and the key under which its provenance is found."""
+
+    text: str
+    mean: float = math.nan
+    deviation: float = math.nan
+    n: int = 0
+    best: bool = False
+    above: bool = False  # not one of the paper's methods, and better than the best of them
+    stale: bool = False
+    note: str = ""
+    key: str = ""
+
+
+@dataclass
+class Row:
+    """One line of a table; ``kind`` is ``measured`` or ``paper``, ``extra`` is below the line."""
+
+    block: str
+    label: str
+    kind: str
+    cells: list[Cell]
+    extra: bool = False
+
+
+@dataclass
+class Table:
+    """A table with its notes, ready for any format."""
+
+    name: str
+    title: str
+    stub: str
+    columns: list[str]
+    rows: list[Row] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    provenance: list[str] = field(default_factory=list)
+
+
+def method_label(reports: Reports, method: str, labels: dict[str, str] | None = None) -> str:
+    base = method.removesuffix(AT_W)
+    label = reports.methods.get(base, {}).get("label") or (labels or {}).get(base, base)
+    return f"{label} at w" if method.endswith(AT_W) else label
+
+
+def dataset_label(column: str) -> str:
+    return DATASET_LABEL.get(column, column)
+
+
+def show(metric: str, value: float, deviation: float = math.nan) -> str:
+    """A number with the digits of its kind."""
+    if not math.isfinite(value):
+        return ""
+    if metric in METRIC_LABEL:
+        return f"{value:,.0f}"
+    if metric in DIGITS:
+        text = f"{value:.{DIGITS[metric]}f}"
+        if math.isfinite(deviation):
+            text += f" ± {deviation:.{DIGITS[metric]}f}"
+        return text
+    return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
+
+
+class Builder:
+    """Makes the tables of one comparison."""
+
+    def __init__(self, collected: Collected, reports: Reports, comparison: pd.DataFrame) -> None:
+        self.collected, self.reports = collected, reports
+        rows = comparison.drop_duplicates(KEY).set_index(KEY)
+        self.rows: dict[tuple[str, ...], Any] = {
+            (str(key[0]), str(key[1]), str(key[2]), str(key[3])): row
+            for key, row in zip(rows.index, rows.itertuples(), strict=True)
+        }
+        s = collected.summaries
+        self.labels = dict(zip(s.method, s.label.fillna(s.method), strict=True))
+
+    def table(self, name: str) -> Table:
+        config = self.reports.tables[name]
+        form = {
+            "grid": self._grid,
+            "transposed": self._transposed,
+            "exceed": self._exceed,
+            "statistics": self._statistics,
+        }[config["form"]]
+        table: Table = form(name, config)
+        self._note(table, name, config)
+        return table
+
+    def measured(self, name: str, dataset: str, method: str, *metrics: str) -> Cell:
+        """A measured cell; a second metric follows in brackets."""
+        row = self.rows.get((name, dataset, method, metrics[0]))
+        if row is None or row.status != "measured":
+            return Cell("not run" if row is None else row.status, note="" if row is None else row.note)
+        text = show(metrics[0], row.ours, row.ours_deviation)
+        for metric in metrics[1:]:
+            more = self.rows.get((name, dataset, method, metric))
+            text += f" ({show(metric, more.ours)})" if more is not None else ""
+        if row.n < row.runs:
+            text += f" [{row.n} of {row.runs}]"
+        key = "|".join((row.experiment, row.measured_on, method.removesuffix(AT_W)))
+        return Cell(
+            text, row.ours, row.ours_deviation, row.n, stale=row.stale, note=row.note, key=key
+        )
+
+    def paper(self, name: str, dataset: str, method: str, *metrics: str) -> Cell:
+        row = self.rows.get((name, dataset, method, metrics[0]))
+        if row is None or not math.isfinite(row.paper):
+            return Cell("")
+        text = show(metrics[0], row.paper, row.paper_deviation)
+        for metric in metrics[1:]:
+            more = self.rows.get((name, dataset, method, metric))
+            text += f" ({show(metric, more.paper)})" if more is not None else ""
+        return Cell(text, row.paper, row.paper_deviation, note=str(row.place))
+
+    def _grid(self, name: str, config: dict[str, Any]) -> Table:
+        metric = config["metric"]
+        columns = list(
+            dict.fromkeys(
+                c for p in config["parts"] for c in self.reports.source(p["source"]).columns
+            )
+        )
+        table = Table(name, config["title"], "Method", [dataset_label(c) for c in columns])
+        for part in config["parts"]:
+            source = self.reports.source(part["source"])
+            extra = extra_methods(self.collected, self.reports, source, part["methods"])
+            first = len(table.rows)
+            for method in [*part["methods"], *extra]:
+                label = method_label(self.reports, method, self.labels)
+                cells = [
+                    self.measured(name, c, method, metric) if c in source.columns else Cell("")
+                    for c in columns
+                ]
+                paper = [
+                    self.paper(name, c, method, metric) if c in source.columns else Cell("")
+                    for c in columns
+                ]
+                table.rows.append(Row(part["title"], label, "measured", cells, method in extra))
+                if any(cell.text for cell in paper):
+                    table.rows.append(Row(part["title"], label, "paper", paper, method in extra))
+            for i in range(len(columns)):
+                _mark([(row, row.cells[i]) for row in table.rows[first:]])
+        return table
+
+    def _transposed(self, name: str, config: dict[str, Any]) -> Table:
+        (part,) = config["parts"]
+        source = self.reports.source(part["source"])
+        extra = extra_methods(self.collected, self.reports, source, part["methods"])
+        methods = [*part["methods"], *extra]
+        labels = [method_label(self.reports, m, self.labels) for m in methods]
+        labels = [f"{label} *" if m in extra else label for m, label in zip(methods, labels, strict=True)]
+        table = Table(name, config["title"], "Dataset", labels)
+        for column in source.columns:
+            for kind, cell_of in (("measured", self.measured), ("paper", self.paper)):
+                cells = [cell_of(name, column, m, config["metric"]) for m in methods]
+                for side in (False, True):
+                    some = [c for m, c in zip(methods, cells, strict=True) if (m in extra) == side]
+                    _mark([(Row("", "", kind, [], side), c) for c in some])
+                table.rows.append(Row(part["title"], dataset_label(column), kind, cells))
+        if extra:
+            table.notes.append("* not in the paper")
+        return table
+
+    def _exceed(self, name: str, config: dict[str, Any]) -> Table:
+        part = config["parts"][0]
+        rival, method = part["rival"], part["method"]
+        them = method_label(self.reports, rival)
+        us = method_label(self.reports, method)
+        when = ("cpu_seconds_to_exceed", "epochs_to_exceed")
+        keys: list[tuple[str, tuple[str, ...], str]] = [
+            (rival, ("train_pauc",), f"{them}: pAUC"),
+            (rival, ("cpu_seconds",), f"{them}: CPU s"),
+            (method, when, f"{us}: CPU s (epoch) to exceed"),
+            (method + AT_W, when, f"{us} at w: CPU s (epoch) to exceed"),
+            (method, ("gpu_seconds_to_exceed",), f"{us}: GPU s to exceed"),
+            (method, ("train_pauc",), f"{us}: pAUC"),
+            (method + AT_W, ("train_pauc",), f"{us} at w: pAUC"),
+            (method, ("cpu_seconds",), f"{us}: CPU s"),
+            (method, ("gpu_seconds",), f"{us}: GPU s"),
+        ]
+        table = Table(name, config["title"], "Task", [label for _, _, label in keys])
+        for each in config["parts"]:
+            for column in self.reports.source(each["source"]).columns:
+                cells = [self.measured(name, column, m, *metrics) for m, metrics, _ in keys]
+                table.rows.append(Row("", dataset_label(column), "measured", cells))
+                cells = [self.paper(name, column, m, *metrics) for m, metrics, _ in keys]
+                if any(cell.text for cell in cells):
+                    table.rows.append(Row("", dataset_label(column), "paper", cells))
+        table.notes.append("pAUC on training rows at the last look; first look at which it exceeds.")
+        return table
+
+    def _statistics(self, name: str, config: dict[str, Any]) -> Table:
+        metrics = config["metrics"]
+        table = Table(name, config["title"], "Dataset", [METRIC_LABEL[m] for m in metrics])
+        for part in config["parts"]:
+            for column in self.reports.source(part["source"]).columns:
+                for kind, cell_of in (("measured", self.measured), ("paper", self.paper)):
+                    cells = [cell_of(name, column, "", metric) for metric in metrics]
+                    table.rows.append(Row("", dataset_label(column), kind, cells))
+        return table
+
+    def _note(self, table: Table, name: str, config: dict[str, Any]) -> None:
+        found: dict[str, list[str]] = {}
+        for part in config["parts"]:
+            source = self.reports.source(part["source"])
+            for column in source.columns:
+                measured = source.measured(column)
+                whose = self.collected.provenance(source.experiment, measured)
+                if whose is not None:
+                    found.setdefault(whose, []).append(measured)
+        table.provenance = list(found)
+        table.warnings = [NOT_THE_PAPERS[w] for w in found if w in NOT_THE_PAPERS]
+        for whose, names in found.items():
+            table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {_listed(names)}.")
+        counts = sorted({c.n for r in table.rows for c in r.cells if c.n and r.kind == "measured"})
+        if counts and config["form"] != "statistics":
+            seeds = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+            table.notes.append(f"Mean ± standard deviation over n = {seeds} seeds.")
+        notes = [
+            f"{row.label}, {column}: {cell.note}."
+            for row in table.rows
+            for column, cell in zip(table.columns, row.cells, strict=True)
+            if row.kind == "measured" and cell.note and cell.note != cell.text
+        ]
+        table.notes += list(dict.fromkeys(notes))
+        if any(cell.above for row in table.rows for cell in row.cells):
+            table.notes.append("Underlined: below the line, yet above the best of the paper's methods.")
+        if any(cell.stale for row in table.rows for cell in row.cells):
+            table.notes.append("† stale: the code has changed since these runs.")
+
+
+def _listed(names: list[str]) -> str:
+    """Dataset names, the tasks of one dataset together: ``nih-features@D1, D2``."""
+    tasks: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        base, _, task = name.partition("@")
+        tasks.setdefault(base, []).extend([task] if task else [])
+    return "; ".join(f"{k}@{', '.join(v)}" if v else k for k, v in tasks.items())
+
+
+def _mark(cells: list[tuple[Row, Cell]]) -> None:
+    """Best measured and best printed number of a column in bold; better ones below the line marked."""
+    for kind in ("measured", "paper"):
+        listed = [c for r, c in cells if r.kind == kind and not r.extra and math.isfinite(c.mean)]
+        if not listed:
+            continue
+        top = max(c.mean for c in listed)
+        for cell in listed:
+            cell.best = cell.mean == top
+        for row, cell in cells:
+            cell.above = cell.above or (row.kind == kind and row.extra and cell.mean > top)

@@ -1,0 +1,153 @@
+"""Tables 1 to 6 and our own, measured beside paper, as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from itertools import groupby
+from pathlib import Path
+
+from pauc_core.report.compare import compare
+from pauc_core.report.frames import load_reference, open_report
+from pauc_core.report.layout import Builder, Cell, Row, Table
+from pauc_core.suite.files import write_text
+
+LINE = "not in the paper"
+
+
+def blocks(table: Table) -> list[tuple[str, list[Row]]]:
+    """Rows by block, in order."""
+    return [(name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row.block)]
+
+
+def to_csv(table: Table) -> str:
+    """Full precision: mean, deviation and n of each cell in columns of their own."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    heads = [f"{c}{part}" for c in table.columns for part in ("", " deviation", " n", " shown")]
+    writer.writerow(["block", table.stub.lower(), "in_paper", "kind", *heads])
+    for row in table.rows:
+        cells = [value for cell in row.cells for value in _numbers(cell)]
+        writer.writerow([row.block, row.label, "no" if row.extra else "yes", row.kind, *cells])
+    return buffer.getvalue()
+
+
+def _numbers(cell: Cell) -> list[str]:
+    numbers = [repr(float(x)) if math.isfinite(x) else "" for x in (cell.mean, cell.deviation)]
+    return [*numbers, str(cell.n or ""), cell.text]
+
+
+def to_markdown(table: Table) -> str:
+    """GitHub's tables; the paper's line under each measured one."""
+    heads = ["", table.stub, "", *table.columns]
+    lines = [f"### {heading(table)}", "", *[f"**{warning}**\n" for warning in table.warnings]]
+    lines += ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    for block, rows in blocks(table):
+        last, extra = None, False
+        for i, row in enumerate(rows):
+            if row.extra and not extra:
+                extra = True
+                lines.append(f"| | *{LINE}* |" + " |" * (len(heads) - 2))
+            label = row.label if row.label != last else ""
+            cells = [_md(cell, row.kind) for cell in row.cells]
+            lines.append("| " + " | ".join([block if i == 0 else "", label, row.kind, *cells]) + " |")
+            last = row.label
+    lines += ["", *[f"- {note}" for note in table.notes], ""]
+    return "\n".join(lines)
+
+
+def _md(cell: Cell, kind: str) -> str:
+    text = cell.text + (" †" if cell.stale else "")
+    if not cell.text:
+        return ""
+    if cell.best:
+        return f"**{text}**"
+    if cell.above:
+        return f"<u>{text}</u>"
+    return f"*{text}*" if kind == "paper" else text
+
+
+def heading(table: Table) -> str:
+    number = table.name.removeprefix("table")
+    return f"Table {number}: {table.title}" if number.isdigit() else table.title
+
+
+def to_latex(table: Table) -> str:
+    """Booktabs; needs booktabs, graphicx and xcolor."""
+    width = len(table.columns)
+    lines = [
+        r"\begin{table}[t]",
+        rf"\caption{{{escape(table.title)}. {escape(' '.join(table.warnings + table.notes))}}}",
+        rf"\label{{measured_{table.name}}}",
+        r"\centering",
+        r"\resizebox{\textwidth}{!}{",
+        rf"\begin{{tabular}}{{lll{'c' * width}}}",
+        r"\toprule",
+        " & ".join(["", escape(table.stub), "", *map(escape, table.columns)]) + r" \\",
+    ]
+    for block, rows in blocks(table):
+        lines.append(r"\midrule")
+        last, extra = None, False
+        for i, row in enumerate(rows):
+            if row.extra and not extra:
+                extra = True
+                lines.append(rf"\cmidrule(l){{2-{width + 3}}}")
+            label = row.label if row.label != last else ""
+            cells = [_tex(cell, row.kind) for cell in row.cells]
+            start = [escape(block) if i == 0 else "", escape(label), row.kind]
+            lines.append(" & ".join([*start, *cells]) + r" \\")
+            last = row.label
+    lines += [r"\bottomrule", r"\end{tabular}", "}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def _tex(cell: Cell, kind: str) -> str:
+    if not cell.text:
+        return ""
+    text = escape(cell.text) + (r"$^\dagger$" if cell.stale else "")
+    if cell.best:
+        text = rf"\textbf{{{text}}}"
+    if cell.above:
+        text = rf"\underline{{{text}}}"
+    return rf"\textcolor{{gray}}{{{text}}}" if kind == "paper" else text
+
+
+def escape(text: str) -> str:
+    """Plain text for LaTeX."""
+    for mark, tex in (
+        ("\\", r"\textbackslash "), ("&", r"\&"), ("%", r"\%"), ("#", r"\#"), ("_", r"\_"),
+        ("^", r"\^{}"), ("±", r"$\pm$"), ("†", r"$^\dagger$"),
+    ):  # fmt: skip
+        text = text.replace(mark, tex)
+    return text
+
+
+def build_tables(
+    collected_dir: str | Path, reference_dir: str | Path, reports_config: str | Path
+) -> list[Table]:
+    """Every table of the configuration, filled."""
+    collected, reports = open_report(collected_dir, reports_config)
+    comparison = compare(collected, reports, load_reference(reference_dir))
+    builder = Builder(collected, reports, comparison)
+    return [builder.table(name) for name in reports.tables]
+
+
+def make_tables(
+    collected_dir: str | Path,
+    reference_dir: str | Path,
+    reports_config: str | Path,
+    out_dir: str | Path,
+) -> list[Path]:
+    """Write table1.csv, table1.md, table1.tex and so on."""
+    written = []
+    for table in build_tables(collected_dir, reference_dir, reports_config):
+        for ending, text in (
+            ("csv", to_csv(table)),
+            ("md", to_markdown(table)),
+            ("tex", to_latex(table)),
+        ):
+            path = Path(out_dir) / f"{table.name}.{ending}"
+            write_text(path, text)
+            written.append(path)
+    return written
