@@ -266,8 +266,8 @@ def _scores(scores: ArrayLike, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} has shape {values.shape}: expected one score per row, shape (n,)."
         )
-    # A sum that is NaN has met a NaN or infinities of both signs; only then look at each entry.
-    if math.isnan(values.sum()) and np.isnan(values).any():
+    # The minimum carries a NaN through, in one pass.
+    if math.isnan(values.min()):
         raise ValueError(f"{name} holds NaN: drop those rows or mend the model that scored them.")
     return values
 
