@@ -9,11 +9,11 @@ import numpy as np
 
 from pauc_core.losses import get_loss
 from pauc_core.models.linear import LinearModel
-from pauc_core.solver import Part, Problem, State
+from pauc_core.solver import Iterate, Part, Problem, State
 
 
 @dataclass(kw_only=True)
-class ExactDCAState(State):
+class DCAExactState(State):
     """The inner iterate with its intercept last, the best one so far, and where they are."""
 
     w: np.ndarray
@@ -23,7 +23,7 @@ class ExactDCAState(State):
     k: int = 0
     t: int = 0
 
-    def iterates(self) -> dict[str, np.ndarray]:
+    def iterates(self) -> dict[str, Iterate]:
         return {"scored": self.w, "kept": self.kept}
 
     def own(self) -> dict[str, float]:
@@ -31,7 +31,7 @@ class ExactDCAState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExactDCA:
+class DCAExact:
     """``outer`` linearisations of f^m / N, each with ``inner`` full gradient steps from zero.
 
     Of an outer step's inner iterates the last of those with the best validation accuracy is
@@ -46,18 +46,16 @@ class ExactDCA:
     goals: ClassVar[frozenset[str]] = frozenset({"sorr"})
     models: ClassVar[frozenset[str]] = frozenset({"linear"})
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> ExactDCAState:
+    def init(self, problem: Problem, rng: np.random.Generator) -> DCAExactState:
         w = rng.random(problem.train.x.shape[1] + 1)
-        return ExactDCAState(w=w, kept=w.copy(), xi=np.zeros_like(w))
+        return DCAExactState(w=w, kept=w.copy(), xi=np.zeros_like(w))
 
     def step(
-        self, problem: Problem, state: ExactDCAState, rng: np.random.Generator
-    ) -> ExactDCAState:
+        self, problem: Problem, state: DCAExactState, rng: np.random.Generator
+    ) -> DCAExactState:
         m, n = problem.ranks
         if state.t == 0:
-            state.xi = np.zeros_like(state.w)
-            if m > 0:
-                state.xi = _top_gradient(problem, state, m)
+            state.xi = _top_gradient(problem, state, m) if m else np.zeros_like(state.w)
             state.w, state.accuracy = np.zeros_like(state.w), 0.0
         held_out = problem.train if problem.valid is None else problem.valid
         for _ in range(min(max(1, int(problem.step_epochs)), self.inner - state.t)):
@@ -73,7 +71,7 @@ class ExactDCA:
         return state
 
 
-def _top_gradient(problem: Problem, state: ExactDCAState, top: int) -> np.ndarray:
+def _top_gradient(problem: Problem, state: DCAExactState, top: int) -> np.ndarray:
     """A subgradient of f^top / N at the state's w, intercept last."""
     model, train = problem.model, problem.train
     assert isinstance(model, LinearModel)

@@ -10,33 +10,31 @@ import numpy as np
 
 from pauc_core.models.linear import LinearModel
 from pauc_core.simplex_qp import minimise_on_simplex
-from pauc_core.solver import Problem, State
+from pauc_core.solver import Iterate, Problem, State
 
 
 @dataclass(kw_only=True)
 class SVMState(State):
-    """The weights, the cuts w . psi >= delta - slack so far, and bounds on the optimum."""
+    """The weights, the cuts w . psi >= delta - slack so far, and bounds on the optimum.
+
+    The first cut is 0 >= 0 - slack; its dual variable is what the others leave of C.
+    """
 
     w: np.ndarray
     psi: np.ndarray  # (cuts, d)
     delta: np.ndarray
     gram: np.ndarray
-    share: np.ndarray  # the dual variables over C; the first is what the cuts leave of C
-    slack: float
+    share: np.ndarray  # the dual variables over C
+    slack: float = 0.0
     primal: float  # lowest value seen
-    dual: float
+    dual: float = 0.0
 
-    def iterates(self) -> dict[str, np.ndarray]:
+    def iterates(self) -> dict[str, Iterate]:
         return {"scored": self.w}
 
     def own(self) -> dict[str, float]:
-        return {
-            "cuts": len(self.delta),
-            "slack": self.slack,
-            "primal": self.primal,
-            "dual": self.dual,
-            "gap": self.primal - self.dual,
-        }
+        bounds = {"primal": self.primal, "dual": self.dual, "gap": self.primal - self.dual}
+        return {"cuts": len(self.delta) - 1, "slack": self.slack, **bounds}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +52,9 @@ class SVMpAUCTight:
     models: ClassVar[frozenset[str]] = frozenset({"linear"})
 
     def init(self, problem: Problem, rng: np.random.Generator) -> SVMState:
-        width = problem.train.x.shape[1]
-        return SVMState(
-            w=np.zeros(width),
-            psi=np.zeros((0, width)),
-            delta=np.zeros(0),
-            gram=np.zeros((0, 0)),
-            share=np.ones(1),
-            slack=0.0,
-            primal=self.C,  # at w = 0 every rank of the band is lost
-            dual=0.0,
-        )
+        w, no, all_ = np.zeros(problem.train.x.shape[1]), np.zeros(1), np.ones(1)
+        # At w = 0 every rank of the band is lost: the slack is 1 and the value C.
+        return SVMState(w=w, psi=w[None], delta=no, gram=no[None], share=all_, primal=self.C)
 
     def step(self, problem: Problem, state: SVMState, rng: np.random.Generator) -> SVMState:
         model, train = problem.model, problem.train
@@ -80,37 +70,26 @@ class SVMpAUCTight:
             return state
         slopes = np.empty(len(train))
         slopes[labels], slopes[~labels] = slopes_pos, slopes_neg
-        self._add(state, model.pull(train, slopes), delta)
-        return state
-
-    def _add(self, state: SVMState, psi: np.ndarray, delta: float) -> None:
-        """Add a cut and solve the dual over all cuts."""
+        psi = model.pull(train, slopes)
         state.psi = np.vstack([state.psi, psi])
         state.delta = np.append(state.delta, delta)
         row = state.psi @ psi
-        state.gram = np.block([[state.gram, row[:-1, None]], [row[None, :]]])
-        # min C/2 u'Ku - delta'u over the simplex; u_0 is the part of C that is not used.
-        quadratic, linear = np.zeros((len(row) + 1,) * 2), np.append(0.0, state.delta)
-        quadratic[1:, 1:] = self.C * state.gram
+        state.gram = np.block([[state.gram, row[:-1, None]], [row]])
         start = np.append(state.share, 0.0)
-        state.share = minimise_on_simplex(quadratic, linear, start)
-        alpha = self.C * state.share[1:]
+        state.share = minimise_on_simplex(self.C * state.gram, state.delta, start)
+        alpha = self.C * state.share
         state.w = alpha @ state.psi
         pulled = state.gram @ alpha
-        state.slack = max(0.0, float(np.max(state.delta - pulled)))
+        state.slack = float(np.max(state.delta - pulled))
         state.dual = float(alpha @ (state.delta - 0.5 * pulled))
+        return state
 
 
 def band_ranks(problem: Problem) -> tuple[float, float]:
     """The ends of the band in ranks, a = N- alpha and b = N- beta, not rounded."""
-    if problem.fpr_low is None or problem.fpr_high is None:
-        m, n = problem.ranks
-        return float(m), float(n)
-    total = len(problem.train.negatives)
-    ends = [total * problem.fpr_low, total * problem.fpr_high]
+    a, b = (len(problem.train.negatives) * rate for rate in problem.band)
     # 0.07 * 100 is a little more than 7: a rank of weight 1e-15 must not enter.
-    low, high = (round(end) if abs(end - round(end)) < 1e-9 * total else end for end in ends)
-    return float(low), float(high)
+    return float(round(a, 6)), float(round(b, 6))
 
 
 def most_violated(
@@ -120,8 +99,8 @@ def most_violated(
 
     Positive i is put below r_i of the ceil(b) highest negatives, where r_i maximises
     B(r) - sum over j <= r of (p_i - q_j) and B(r) = max(0, min(r, b) - a) is the band's share of
-    the first r ranks. Of all r only two can be best: among the first floor(a) ranks, which cost
-    nothing, the negatives above p_i; or beyond them every rank that gains more than it costs.
+    the first r ranks. Only two r can be best: of the first floor(a) ranks, which lose nothing,
+    those above p_i; or these all, the next one, and whatever gains more than it costs.
     """
     ja, jb = floor(a), ceil(b)
     order = np.argsort(-neg)[:jb]
