@@ -8,9 +8,7 @@ _RIDGE = 1e-14  # of the largest diagonal entry: dependent vertices stay solvabl
 _SLACK = 1e-13  # of the largest linear entry: what counts as optimal
 
 
-def minimise_on_simplex(
-    quadratic: np.ndarray, linear: np.ndarray, start: np.ndarray
-) -> np.ndarray:
+def minimise_on_simplex(quadratic: np.ndarray, linear: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Minimise u'Qu/2 - c'u over u >= 0, sum(u) = 1, from a feasible start.
 
     The value never rises on the way: on the free entries the minimiser of the equality-constrained
