@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import inspect
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import fresh_folder
 
-MAKERS = {"libsvm": "pauc_core.data.generated:make_libsvm"}
+MAKERS = {
+    "libsvm": "pauc_core.data.generated:make_libsvm",
+    "cifar10": "pauc_core.data.generated_pictures:make_cifar10",
+    "tiny_imagenet": "pauc_core.data.generated_pictures:make_tiny_imagenet",
+    "chest": "pauc_core.data.generated_pictures:make_chest",
+}
 MARK = "GENERATED.json"
 
 
@@ -19,25 +25,20 @@ def generate(name: str, entry: dict[str, Any], folder: Path) -> list[Path]:
     """Write a generated set unless the same one already lies there.
 
     The settings are kept beside the files in GENERATED.json, which also marks the folder as not
-    holding real data; changed settings make the files anew.
+    holding real data; changed settings or a changed maker make the files anew.
     """
     settings = dict(entry["generate"])
-    mark = json.dumps(settings, sort_keys=True, indent=1) + "\n"
+    maker = settings.pop("maker")
+    if maker not in MAKERS:
+        raise DataError(f"{name}: generate.maker is {maker!r}; known makers: {', '.join(MAKERS)}.")
+    where, function = MAKERS[maker].split(":")
+    module = importlib.import_module(where)
+    code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()
+    mark = json.dumps({"generated": settings, "code": code}, sort_keys=True, indent=1) + "\n"
     names = [file["name"] for file in entry.get("files", [])]
     stamp = folder / MARK
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == mark):
-        maker = settings.pop("maker")
-        if maker not in MAKERS:
-            raise DataError(
-                f"{name}: generate.maker is {maker!r}; known makers: {', '.join(MAKERS)}."
-            )
         with fresh_folder(folder) as partial:
-            _load(MAKERS[maker])(partial, names, **settings)
+            getattr(module, function)(partial, names, **settings)
             (partial / MARK).write_text(mark, encoding="utf-8")
     return [folder / file for file in names] or [folder]
-
-
-def _load(place: str) -> Callable[..., None]:
-    module, function = place.split(":")
-    loaded: Callable[..., None] = getattr(importlib.import_module(module), function)
-    return loaded

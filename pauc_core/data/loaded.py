@@ -60,10 +60,10 @@ def to_labels(values: np.ndarray, entry: Entry, place: str) -> np.ndarray:
 
 def check(name: str, loaded: Loaded, entry: Entry) -> None:
     """Compare width, rows and positives with what the entry expects."""
-    expect = entry.get("expect", {})
+    expect = entry.get("expect") or {}
     found: dict[str, Any] = {"width": loaded.shape[1] if len(loaded.shape) == 2 else None}
-    for part, word in ((TRAIN, "train"), (TEST, "test")):
-        y = loaded.y[loaded.part == part].reshape(-1, len(loaded.tasks))
+    for parts, word in (((TRAIN,), "train"), ((TEST,), "test"), ((TRAIN, TEST), "all")):
+        y = loaded.y[np.isin(loaded.part, parts)].reshape(-1, len(loaded.tasks))
         found[f"rows {word}"] = len(y)
         for task, count in zip(loaded.tasks, (y == 1).sum(axis=0), strict=True):
             found[f"positives {word} {task}"] = int(count)

@@ -11,7 +11,16 @@ from pauc_core.data.errors import DataError
 from pauc_core.data.loaded import Loaded, check, hold_out, thin
 from pauc_core.data.prepared import Prepared, write_prepared
 
-LOADERS = {"libsvm": "pauc_core.data.tables:load_libsvm"}
+LOADERS = {
+    "libsvm": "pauc_core.data.tables:load_libsvm",
+    "table": "pauc_core.data.tables:load_table",
+    "sklearn": "pauc_core.data.tables:load_sklearn",
+    "features": "pauc_core.data.features:load_features",
+    "cifar10_lt": "pauc_core.data.cifar:load_cifar10_lt",
+    "tiny_imagenet_lt": "pauc_core.data.longtail:load_tiny_imagenet_lt",
+    "chexpert": "pauc_core.data.chest:load_chexpert",
+    "nih": "pauc_core.data.chest:load_nih",
+}
 
 
 def prepare(

@@ -1,0 +1,156 @@
+"""Chest films: CheXpert in its official layout and NIH ChestX-ray14, the same five findings."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pauc_core.data.archives import open_zip, read_zip
+from pauc_core.data.errors import DataError
+from pauc_core.data.loaded import Entry, Loaded
+from pauc_core.data.pictures import decode
+from pauc_core.data.prepared import TEST, TRAIN
+
+TASKS = ["D1", "D2", "D3", "D4", "D5"]
+CHEXPERT = ["Cardiomegaly", "Edema", "Consolidation", "Atelectasis", "Pleural Effusion"]
+NIH = ["Cardiomegaly", "Edema", "Consolidation", "Atelectasis", "Effusion"]
+# an uncertain mention (-1) counts as positive for these two, as negative for the other three
+UNCERTAIN_IS_POSITIVE = ("Edema", "Atelectasis")
+
+
+def read_table(path: Path, columns: list[str]) -> pd.DataFrame:
+    """A CSV file (or .gz) that must have the named columns."""
+    try:
+        table = pd.read_csv(path, index_col=False, dtype=str, keep_default_na=False)
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist; fetch the dataset again.") from error
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as CSV ({error}); fetch it again.") from error
+    for column in columns:
+        if column not in table.columns:
+            raise DataError(
+                f"{path} has no column {column!r}; it has {', '.join(table.columns[:8])}, ..."
+            )
+    return table
+
+
+def chexpert_labels(table: pd.DataFrame, path: Path) -> np.ndarray:
+    """Labels (n, 5) by the policy of Yuan et al. (2020): see `UNCERTAIN_IS_POSITIVE`."""
+    y = np.zeros((len(table), len(CHEXPERT)), dtype=np.int8)
+    for j, finding in enumerate(CHEXPERT):
+        words = table[finding].str.strip()
+        values = pd.to_numeric(words.where(words != "", "0"), errors="coerce").to_numpy(float)
+        known = np.isin(values, (-1.0, 0.0, 1.0))
+        if not known.all():
+            row = int(np.argmin(known))
+            raise DataError(
+                f"{path}, line {row + 2}, column {finding}: the label {words.iloc[row]!r} is none "
+                "of 1, 0, -1 and blank; correct the file."
+            )
+        uncertain = finding in UNCERTAIN_IS_POSITIVE
+        y[:, j] = (values == 1.0) | ((values == -1.0) & uncertain)
+    return y
+
+
+def load_chexpert(name: str, entry: Entry, raw_dir: Path) -> Loaded:
+    """CheXpert-v1.0-small: train.csv is the training pool, valid.csv the test part.
+
+    Both views of a study are kept; patients are the groups.
+    """
+    root = Path(entry["path"]).expanduser() if "path" in entry else raw_dir / entry["folder"]
+    pictures: list[Path] = []
+    labels, patients, parts = [], [], []
+    for file, part in (("train.csv", TRAIN), ("valid.csv", TEST)):
+        table = read_table(root / file, ["Path", *CHEXPERT])
+        labels.append(chexpert_labels(table, root / file))
+        for row, place in enumerate(table["Path"]):
+            found = re.search(r"patient(\d+)/", place)
+            inside = Path(*Path(place).parts[1:])
+            if found is None or ".." in inside.parts or inside.is_absolute():
+                raise DataError(
+                    f"{root / file}, line {row + 2}: {place!r} is no path of the form "
+                    "CheXpert-v1.0-small/train/patient00001/study1/view1_frontal.jpg."
+                )
+            pictures.append(root / inside)
+            patients.append(int(found[1]))
+        parts.append(np.full(len(table), part, dtype=np.uint8))
+    size = entry["size"]
+
+    def rows(index: np.ndarray) -> np.ndarray:
+        return np.stack([_picture(pictures[i], size) for i in index.tolist()])
+
+    return Loaded(
+        rows=rows,
+        shape=(len(pictures), 1, size, size),
+        dtype=np.uint8,
+        y=np.concatenate(labels),
+        part=np.concatenate(parts),
+        tasks=list(TASKS),
+        group=np.array(patients, dtype=np.int64),
+        more={"picture": {"channels": 1, "size": size}},
+    )
+
+
+def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
+    """NIH ChestX-ray14: the official label file and whatever images lie beside it.
+
+    A patient belongs to the test part by a hash of the patient number alone, so that the same
+    patients are tested on for every seed and every subset of the images.
+    """
+    folder = Path(entry["path"]).expanduser() if "path" in entry else raw_dir / entry["folder"]
+    labels_file = next(
+        (p for p in sorted(folder.glob("Data_Entry_2017*.csv*"))), folder / "Data_Entry_2017.csv"
+    )
+    table = read_table(labels_file, ["Image Index", "Finding Labels", "Patient ID"])
+    loose = {p.name: p for p in sorted(folder.glob("images*/**/*.png"))}
+    zipped = {}
+    for path in sorted(folder.glob("images*.zip")):
+        archive = open_zip(path)
+        zipped.update(
+            {Path(m).name: (archive, m) for m in archive.namelist() if m.endswith(".png")}
+        )
+    table = table[table["Image Index"].isin(loose.keys() | zipped.keys())].reset_index(drop=True)
+    if table.empty:
+        raise DataError(
+            f"{folder} holds none of the images that {labels_file.name} names; put them in "
+            f"{folder / 'images'} or as images*.zip beside the label file."
+        )
+    findings = table["Finding Labels"].str.split("|")
+    y = np.array([[word in found for word in NIH] for found in findings], dtype=np.int8)
+    patients = table["Patient ID"].astype(np.int64).to_numpy()
+    tested = np.array([_hashed(p) < entry["test_share"] for p in patients.tolist()])
+    names, size = table["Image Index"].tolist(), entry["size"]
+
+    def one(picture: str) -> np.ndarray:
+        if picture in loose:
+            return _picture(loose[picture], size)
+        archive, member = zipped[picture]
+        return decode(read_zip(archive, member), f"{archive.filename}: {member}", size, 1)
+
+    return Loaded(
+        rows=lambda index: np.stack([one(names[i]) for i in index.tolist()]),
+        shape=(len(names), 1, size, size),
+        dtype=np.uint8,
+        y=y,
+        part=np.where(tested, TEST, TRAIN).astype(np.uint8),
+        tasks=list(TASKS),
+        group=patients,
+        more={"picture": {"channels": 1, "size": size}},
+    )
+
+
+def _picture(path: Path, size: int) -> np.ndarray:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); fetch it again.") from error
+    return decode(data, str(path), size, 1)
+
+
+def _hashed(patient: int) -> float:
+    """A number in [0, 1) that depends on the patient number alone."""
+    return int.from_bytes(hashlib.sha256(str(patient).encode()).digest()[:4], "big") / 2**32
