@@ -61,3 +61,67 @@ def central_difference(function, x, step=1e-6):
         down[i] -= step
         gradient[i] = (function(up) - function(down)) / (2 * step)
     return gradient
+
+
+# --- SVM_pAUC-tight and DCA ---------------------------------------------------------------------
+
+
+def slack_by_ranks(p, q, a, b):
+    """The largest violation at given scores, trying every rank r of every positive."""
+    jb = int(np.ceil(b))
+    r = np.arange(jb + 1)
+    lost = np.maximum(0.0, np.minimum(r, b) - a)
+    above = np.append(0.0, np.cumsum(np.sort(q)[::-1][:jb]))
+    return (lost - r * p[:, None] + above).max(axis=1).sum() / (len(p) * (b - a))
+
+
+def slack_by_orderings(p, q, a, b):
+    """The same, trying every choice and every ordering of ceil(b) negatives."""
+    jb = int(np.ceil(b))
+    r = np.arange(jb + 1)
+    lost = np.maximum(0.0, np.minimum(r, b) - a)
+    orders = np.array(list(itertools.permutations(q, jb)))
+    above = np.hstack([np.zeros((len(orders), 1)), np.cumsum(orders, axis=1)])
+    values = lost - r * p[:, None, None] + above
+    return values.max(axis=2).sum(axis=0).max() / (len(p) * (b - a))
+
+
+def dca_inner_as_printed(x, y, w, lam, xi, n, steps, draws, centre, L, loss):
+    """Algorithm 4 for the pAUC on dense pairs in the paper's units; L/2 |w - centre|^2 beside it.
+
+    ``xi`` and ``L`` belong to the unnormalised sum; ``steps`` is (eta, theta).
+    """
+    pos, neg = x[y], x[~y]
+    loss, (eta, theta) = get_loss(loss), steps
+    w, lam = w.copy(), lam.copy()
+    for i, j in zip(*draws, strict=True):
+        gaps = (pos[i] @ w)[:, None] - (neg[j] @ w)[None, :]
+        active = loss.value(gaps) > lam[i, None]
+        slope = loss.slope(gaps) * active * len(pos) * len(neg) / active.size
+        gradient = slope.sum(axis=1) @ pos[i] - slope.sum(axis=0) @ neg[j] - xi
+        w = (w / eta + L * centre - gradient) / (1 / eta + L)
+        lam[i] -= theta * (n - len(neg) / len(j) * active.sum(axis=1))
+    return w, lam
+
+
+def dca_as_released(x, y, x_valid, y_valid, w, m, n, outer, inner, step_size):
+    """Full-batch DCA for SoRR with an intercept column, logistic loss; all weights passed."""
+    x, x_valid = np.c_[x, np.ones(len(x))], np.c_[x_valid, np.ones(len(x_valid))]
+
+    def top_gradient(w, top):
+        prob = 1 / (1 + np.exp(-x @ w))
+        losses = -np.where(y, np.log(prob), np.log(1 - prob))
+        errors = np.where(losses >= np.sort(losses)[::-1][top - 1], prob - y, 0.0)
+        return errors @ x / len(x)
+
+    passed = []
+    for _ in range(outer):
+        xi, w, best = top_gradient(w, m), np.zeros(x.shape[1]), 0.0
+        for _ in range(inner):
+            w = w - step_size * (top_gradient(w, n) - xi)
+            passed.append(w)
+            accuracy = np.mean((x_valid @ w > 0) == y_valid)
+            if accuracy >= best:
+                best, kept = accuracy, w
+        w = passed[-1] = kept
+    return passed
