@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pauc_core.data.errors import DataError
+from pauc_core.data.generated import make_libsvm
+from pauc_core.data.generated_pictures import make_chest, make_cifar10, make_tiny_imagenet
 from pauc_core.data.prepared import fresh_folder
 
-MAKERS = {
-    "libsvm": "pauc_core.data.generated:make_libsvm",
-    "cifar10": "pauc_core.data.generated_pictures:make_cifar10",
-    "tiny_imagenet": "pauc_core.data.generated_pictures:make_tiny_imagenet",
-    "chest": "pauc_core.data.generated_pictures:make_chest",
+MAKERS: dict[str, Callable[..., None]] = {
+    "libsvm": make_libsvm,
+    "cifar10": make_cifar10,
+    "tiny_imagenet": make_tiny_imagenet,
+    "chest": make_chest,
 }
 MARK = "GENERATED.json"
 
@@ -31,14 +33,13 @@ def generate(name: str, entry: dict[str, Any], folder: Path) -> list[Path]:
     maker = settings.pop("maker")
     if maker not in MAKERS:
         raise DataError(f"{name}: generate.maker is {maker!r}; known makers: {', '.join(MAKERS)}.")
-    where, function = MAKERS[maker].split(":")
-    module = importlib.import_module(where)
-    code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()
+    make = MAKERS[maker]
+    code = hashlib.sha256(inspect.getsource(inspect.getmodule(make) or make).encode()).hexdigest()
     mark = json.dumps({"generated": settings, "code": code}, sort_keys=True, indent=1) + "\n"
     names = [file["name"] for file in entry.get("files", [])]
     stamp = folder / MARK
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == mark):
         with fresh_folder(folder) as partial:
-            getattr(module, function)(partial, names, **settings)
+            make(partial, names, **settings)
             (partial / MARK).write_text(mark, encoding="utf-8")
     return [folder / file for file in names] or [folder]

@@ -46,26 +46,23 @@ STYLES = {
 }
 
 
-def latent(
-    rows: int, positives: float, gap: float, outliers: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Latent coordinates (rows, LATENT) and boolean labels.
+def latent_of(
+    y: np.ndarray, gap: float, outliers: float, axes: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Latent coordinates (rows, axes) of rows with the boolean labels y.
 
     Positives sit `gap` away from the negatives along the first axis; the outlying negatives sit
     far beyond them. Nearly half of the negatives are easy, far off along the second axis: the
     band's other end, FPR 0.5, leaves them out as well, and a weight spent on them blurs the rest.
     """
-    y = np.zeros(rows, dtype=bool)
-    y[: max(2, round(positives * rows))] = True
-    y = rng.permutation(y)
-    z = rng.standard_normal((rows, LATENT))
+    z = rng.standard_normal((len(y), axes))
     z[:, 2:] *= NUISANCE
     z[y, 0] += gap
-    place = rng.random(rows)
+    place = rng.random(len(y))
     far, easy = ~y & (place < outliers), ~y & (place > 1.0 - EASY)
     z[far, 0] += FAR
     z[easy, 1] -= 3.0
-    return z, y
+    return z
 
 
 def flip(y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -83,7 +80,8 @@ def libsvm_rows(style: Style, rows: int, seed: int, part: str) -> tuple[np.ndarr
     shared = stream(seed, "generated", "mixing", str(style.width))
     mixing = shared.standard_normal((LATENT, style.width)) / np.sqrt(LATENT)
     rng = stream(seed, "generated", part, str(style.width))
-    z, y = latent(rows, style.positives, style.gap, style.outliers, rng)
+    y = rng.permutation(np.arange(rows) < max(2, round(style.positives * rows)))
+    z = latent_of(y, style.gap, style.outliers, LATENT, rng)
     signal = z @ mixing * (2.0 if style.density else 1.0)
     if style.density:
         # a logistic threshold model: ones appear where the signal is high
@@ -98,10 +96,11 @@ def libsvm_rows(style: Style, rows: int, seed: int, part: str) -> tuple[np.ndarr
 def write_libsvm(path: Path, x: np.ndarray, y: np.ndarray, words: tuple[str, str]) -> None:
     """LIBSVM text: label, then index:value of the non-zero features, indices from 1."""
     with open(path, "w", encoding="ascii") as file:
-        for row, label in zip(x, y, strict=True):
+        for row, label in zip(x, y.tolist(), strict=True):
             present = np.flatnonzero(row)
-            cells = " ".join(f"{j + 1}:{row[j]:.6g}" for j in present.tolist())
-            file.write(f"{words[int(label)]} {cells}".rstrip() + "\n")
+            cells = zip((present + 1).tolist(), row[present].tolist(), strict=True)
+            text = " ".join([f"{j}:{value:.6g}" for j, value in cells])
+            file.write(f"{words[label]} {text}".rstrip() + "\n")
 
 
 def make_libsvm(folder: Path, names: list[str], *, style: str, rows: list[int], seed: int) -> None:

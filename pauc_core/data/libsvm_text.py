@@ -33,8 +33,8 @@ class _Numbered:
             yield line
 
 
-def read_libsvm(path: Path, width: int) -> tuple[np.ndarray, sparse.csr_matrix]:
-    """Labels and features (csr, `width` columns) of a LIBSVM text file.
+def read_libsvm(path: Path, width: int | None) -> tuple[np.ndarray, sparse.csr_matrix]:
+    """Labels and features (csr, `width` columns) of a LIBSVM text file; width None means as found.
 
     Raises
     ------
@@ -43,6 +43,8 @@ def read_libsvm(path: Path, width: int) -> tuple[np.ndarray, sparse.csr_matrix]:
     """
     from libsvm.commonutil import svm_read_problem
 
+    if not path.exists():
+        raise DataError(f"{path} does not exist; fetch the dataset again.")
     with open(path, encoding="utf-8") as file:
         source = _Numbered(file, path)
         try:
@@ -55,6 +57,7 @@ def read_libsvm(path: Path, width: int) -> tuple[np.ndarray, sparse.csr_matrix]:
     y, x = np.asarray(labels), sparse.csr_matrix(features)
     if not len(y):
         raise DataError(f"{path} is empty; expected one row per line.")
+    width = max(x.shape[1], 1) if width is None else width
     _check(path, y, x, width)
     return y, sparse.csr_matrix((x.data, x.indices, x.indptr), shape=(len(y), width))
 

@@ -87,12 +87,24 @@ def _flat(expect: Entry, tasks: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def hold_out(loaded: Loaded, share: float, name: str) -> Loaded:
-    """Turn a fixed share of the training rows into test rows, stratified, same for every seed."""
+    """Turn a fixed share of the training rows into test rows, stratified, same for every seed.
+
+    Where rows have groups, whole groups are held out, sick and healthy ones in equal shares.
+    """
     rng = stream(0, "held-out", name)
     part = loaded.part.copy()
-    for rows in _strata(loaded):
-        if part[rows[0]] == TRAIN and len(rows) > 1:
-            part[rng.permutation(rows)[: max(1, round(share * len(rows)))]] = TEST
+    if loaded.group is None:
+        held = [rng.permutation(rows)[: round(share * len(rows))] for rows in _strata(loaded)]
+    else:
+        ids, member = np.unique(loaded.group, return_inverse=True)
+        sick = np.zeros(len(ids), dtype=bool)
+        np.logical_or.at(sick, member, loaded.y.reshape(len(part), -1).any(axis=1))
+        chosen = np.zeros(len(ids), dtype=bool)
+        for value in (False, True):
+            these = np.flatnonzero(sick == value)
+            chosen[rng.permutation(these)[: round(share * len(these))]] = True
+        held = [np.flatnonzero(chosen[member])]
+    part[np.concatenate(held)] = TEST
     return replace(loaded, part=part, more={**loaded.more, "held_out": True})
 
 

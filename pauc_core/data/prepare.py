@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pauc_core.data.chest import load_chexpert, load_nih
+from pauc_core.data.cifar import load_cifar10_lt
 from pauc_core.data.errors import DataError
+from pauc_core.data.generated_features import load_features
 from pauc_core.data.loaded import Loaded, check, hold_out, thin
+from pauc_core.data.longtail import load_tiny_imagenet_lt
 from pauc_core.data.prepared import Prepared, write_prepared
+from pauc_core.data.tables import load_libsvm, load_sklearn, load_table
 
-LOADERS = {
-    "libsvm": "pauc_core.data.tables:load_libsvm",
-    "table": "pauc_core.data.tables:load_table",
-    "sklearn": "pauc_core.data.tables:load_sklearn",
-    "features": "pauc_core.data.features:load_features",
-    "cifar10_lt": "pauc_core.data.cifar:load_cifar10_lt",
-    "tiny_imagenet_lt": "pauc_core.data.longtail:load_tiny_imagenet_lt",
-    "chexpert": "pauc_core.data.chest:load_chexpert",
-    "nih": "pauc_core.data.chest:load_nih",
+LOADERS: dict[str, Callable[[str, dict[str, Any], Path], Loaded]] = {
+    "libsvm": load_libsvm,
+    "table": load_table,
+    "sklearn": load_sklearn,
+    "features": load_features,
+    "cifar10_lt": load_cifar10_lt,
+    "tiny_imagenet_lt": load_tiny_imagenet_lt,
+    "chexpert": load_chexpert,
+    "nih": load_nih,
 }
+OWN_HELD_OUT = 0.2  # of one's own table, where its entry does not say
 
 
 def prepare(
@@ -44,10 +49,11 @@ def prepare(
         raise DataError(
             f"{name}: kind {kind!r} cannot be prepared; known kinds: {', '.join(LOADERS)}."
         )
-    loaded = _loader(kind)(name, entry, Path(raw_dir))
+    loaded = LOADERS[kind](name, entry, Path(raw_dir))
     check(name, loaded, entry)
-    if "held_out" in entry:
-        loaded = hold_out(loaded, entry["held_out"], name)
+    share = entry.get("held_out", OWN_HELD_OUT if kind == "table" else None)
+    if share:
+        loaded = hold_out(loaded, share, name)
     if subset is not None:
         loaded = thin(loaded, subset, seed, name)
     kept = ("title", "licence", "task_titles")
@@ -60,15 +66,7 @@ def prepare(
         y=loaded.y,
         part=loaded.part,
         tasks=loaded.tasks,
-        provenance=entry["provenance"],
+        provenance=entry.get("provenance", "own"),
         group=loaded.group,
         more={**more, **loaded.more},
     )
-
-
-def _loader(kind: str) -> Callable[[str, dict[str, Any], Path], Loaded]:
-    module, function = LOADERS[kind].split(":")
-    found: Callable[[str, dict[str, Any], Path], Loaded] = getattr(
-        importlib.import_module(module), function
-    )
-    return found

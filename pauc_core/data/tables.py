@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
+from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
 from pauc_core.data.loaded import Entry, Loaded, to_labels
 from pauc_core.data.prepared import TEST, TRAIN
 
 PARTS = {"train": TRAIN, "test": TEST}
+READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": pd.read_csv,
+    ".gz": pd.read_csv,
+    ".parquet": pd.read_parquet,
+}
 
 
 def load_libsvm(name: str, entry: Entry, raw_dir: Path) -> Loaded:
@@ -27,7 +35,68 @@ def load_libsvm(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     return from_matrix(sparse.vstack(xs, format="csr"), np.concatenate(ys), np.concatenate(parts))
 
 
-def from_matrix(x: Any, y: np.ndarray, part: np.ndarray) -> Loaded:
+def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
+    """One's own file: CSV or Parquet with the label column `label`, or LIBSVM text.
+
+    `positive` lists the label values that count as positive; `negative` the others (where it is
+    left out the file must hold two values). Columns in `drop` are left out, `group` names a
+    column of groups (patients) that no split may cut.
+    """
+    path = Path(entry["path"]).expanduser()
+    kind = path.suffix.lower()
+    if kind not in READERS:
+        values, x = read_libsvm(path, None)
+        y = to_labels(values, _with_negatives(entry, values, path), str(path))
+        return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8))
+    try:
+        table = READERS[kind](path)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} cannot be read as {kind[1:]} ({error}); repair it.") from error
+    for column in [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]:
+        if column not in table.columns:
+            raise DataError(
+                f"{path} has no column {column!r}; its columns are "
+                f"{', '.join(map(str, table.columns[:12]))}: correct the dataset entry."
+            )
+    values = table[entry["label"]].to_numpy()
+    y = to_labels(values, _with_negatives(entry, values, path), str(path))
+    group = None
+    if entry.get("group"):
+        group = pd.factorize(table[entry["group"]])[0].astype(np.int64)
+    left = [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]
+    features = table.drop(columns=left)
+    for column in features.columns:
+        if not pd.api.types.is_numeric_dtype(features[column]):
+            raise DataError(
+                f"{path}: the column {column!r} holds text, expected numbers; encode it or list "
+                "it under `drop:` in the dataset entry."
+            )
+    x = features.to_numpy(dtype=np.float64)
+    finite = np.isfinite(x)
+    if not finite.all():
+        row, column_number = np.argwhere(~finite)[0]
+        raise DataError(
+            f"{path}, row {row + 1}, column {features.columns[column_number]!r}: a missing, NaN or "
+            "infinite value; fill it in or remove the row."
+        )
+    return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8), group)
+
+
+def load_sklearn(name: str, entry: Entry, raw_dir: Path) -> Loaded:
+    """A set that comes inside scikit-learn: `set: digits` or `set: breast_cancer`."""
+    from sklearn import datasets
+
+    makers = {"digits": datasets.load_digits, "breast_cancer": datasets.load_breast_cancer}
+    if entry["set"] not in makers:
+        raise DataError(f"{name}: set is {entry['set']!r}; known sets: {', '.join(makers)}.")
+    x, values = makers[entry["set"]](return_X_y=True)
+    y = to_labels(values, entry, f"scikit-learn {entry['set']}")
+    return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8))
+
+
+def from_matrix(
+    x: Any, y: np.ndarray, part: np.ndarray, group: np.ndarray | None = None
+) -> Loaded:
     """A table whose rows become dense float32 block by block."""
 
     def rows(index: np.ndarray) -> np.ndarray:
@@ -35,4 +104,16 @@ def from_matrix(x: Any, y: np.ndarray, part: np.ndarray) -> Loaded:
         dense: np.ndarray = block.toarray() if sparse.issparse(block) else np.asarray(block)
         return dense.astype(np.float32)
 
-    return Loaded(rows, (x.shape[0], x.shape[1]), np.float32, y, part, ["label"])
+    return Loaded(rows, (x.shape[0], x.shape[1]), np.float32, y, part, ["label"], group)
+
+
+def _with_negatives(entry: Entry, values: np.ndarray, path: Path) -> Entry:
+    if "negative" in entry:
+        return entry
+    others = [v for v in pd.unique(pd.Series(values)).tolist() if v not in entry["positive"]]
+    if len(others) > 1:
+        raise DataError(
+            f"{path}: beside {entry['positive']} the label holds {others[:5]}; list the negative "
+            "ones under `negative:` in the dataset entry."
+        )
+    return {**entry, "negative": others}
