@@ -113,7 +113,7 @@ class AGDSBCD:
 
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         if problem.model.kind == "module":
-            from pauc_core.agd_network import start
+            from pauc_core.agd_module import start
 
             return start(self, problem, rng)
         w = np.asarray(problem.model.start(rng), dtype=np.float64)
@@ -133,9 +133,9 @@ class AGDSBCD:
     def step(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """Inner iterations worth ``step_epochs``, and the outer updates that fall among them."""
         if not isinstance(state, AGDState):
-            from pauc_core.agd_network import advance
+            from pauc_core.agd_module import proceed
 
-            return advance(self, problem, state, rng)
+            return proceed(self, problem, state, rng)
         rows = pair_rows(problem)
         left = inner_iterations(self, problem)
         while left:
