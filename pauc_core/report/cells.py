@@ -11,11 +11,17 @@ from pauc_core.report.frames import FINE, Collected, Reports, Source, pick
 
 KEY = ["artifact", "dataset", "method", "metric"]
 AT_W = "@w"  # suffix of a method whose numbers are taken at w^(k) instead of vbar_n^(k)
-SUMMARY_COLUMN = {"test_pauc": "pauc_test", "train_pauc": "last_pauc_train", "cpu_seconds": "seconds"}
+SUMMARY_COLUMN = {
+    "test_pauc": "pauc_test",
+    "train_pauc": "last_pauc_train",
+    "cpu_seconds": "seconds",
+}
 NO_GPU = "no GPU here"
 
 
-def extra_methods(collected: Collected, reports: Reports, source: Source, listed: list[str]) -> list[str]:
+def extra_methods(
+    collected: Collected, reports: Reports, source: Source, listed: list[str]
+) -> list[str]:
     """Methods that ran in a source's experiment and that the paper's table does not have."""
     s = collected.summaries
     measured = [source.measured(column) for column in source.columns]
@@ -61,10 +67,8 @@ def _part_cells(
         return [{**common, **row} for row in exceed_cells(collected, source, dataset, part)]
     methods = list(part["methods"])
     methods += extra_methods(collected, reports, source, methods)
-    return [
-        {**common, "method": method, **summary_cell(collected, source, dataset, method, table["metric"])}
-        for method in methods
-    ]
+    cells = [summary_cell(collected, source, dataset, m, table["metric"]) for m in methods]
+    return [{**common, "method": m, **cell} for m, cell in zip(methods, cells, strict=True)]
 
 
 def summary_cell(
@@ -171,7 +175,7 @@ def exceed_times(
     rivals = collected.cell(source.experiment, dataset, rival).set_index("seed")
     levels = rivals.last_pauc_train.astype(float)
     column = "pauc_train" + suffix
-    rows: list[dict[str, float]] = []
+    rows: list[dict[str, Any]] = []
     if levels.notna().any() and column in traces and traces[column].notna().any():
         for seed, trace in traces.groupby("seed"):
             level = levels.get(seed, levels.mean())

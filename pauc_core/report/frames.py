@@ -180,9 +180,7 @@ def load_reference(folder: str | Path) -> pd.DataFrame:
     return frame
 
 
-def open_report(
-    collected_dir: str | Path, reports_config: str | Path
-) -> tuple[Collected, Reports]:
+def open_report(collected_dir: str | Path, reports_config: str | Path) -> tuple[Collected, Reports]:
     """Collected frames and the configuration of their scale."""
     collected = load_collected(collected_dir)
     return collected, load_reports(reports_config, str(collected.meta.get("scale", "default")))

@@ -24,7 +24,7 @@ METRIC_LABEL = {
 }
 DIGITS = {"test_pauc": 4, "train_pauc": 4, "epochs_to_exceed": 2}
 NOT_THE_PAPERS = {
-    "generated": "GENERATED DATA: nothing here reproduces the paper; its rows stand for orientation.",
+    "generated": "GENERATED DATA: reproduces nothing; the paper's rows stand for orientation.",
     "stand-in": "OPEN STAND-IN, not CheXpert: not a reproduction of the paper's rows beside it.",
     "own": "OWN DATA: not a reproduction of the paper's rows beside it.",
 }
@@ -123,7 +123,7 @@ class Builder:
         """A measured cell; a second metric follows in brackets."""
         row = self.rows.get((name, dataset, method, metrics[0]))
         if row is None or row.status != "measured":
-            return Cell("not run" if row is None else row.status, note="" if row is None else row.note)
+            return Cell("not run") if row is None else Cell(row.status, note=row.note)
         text = show(metrics[0], row.ours, row.ours_deviation)
         for metric in metrics[1:]:
             more = self.rows.get((name, dataset, method, metric))
@@ -179,8 +179,10 @@ class Builder:
         source = self.reports.source(part["source"])
         extra = extra_methods(self.collected, self.reports, source, part["methods"])
         methods = [*part["methods"], *extra]
-        labels = [method_label(self.reports, m, self.labels) for m in methods]
-        labels = [f"{label} *" if m in extra else label for m, label in zip(methods, labels, strict=True)]
+        labels = [
+            method_label(self.reports, m, self.labels) + (" *" if m in extra else "")
+            for m in methods
+        ]
         table = Table(name, config["title"], "Dataset", labels)
         for column in source.columns:
             for kind, cell_of in (("measured", self.measured), ("paper", self.paper)):
@@ -218,7 +220,7 @@ class Builder:
                 cells = [self.paper(name, column, m, *metrics) for m, metrics, _ in keys]
                 if any(cell.text for cell in cells):
                     table.rows.append(Row("", dataset_label(column), "paper", cells))
-        table.notes.append("pAUC on training rows at the last look; first look at which it exceeds.")
+        table.notes.append("pAUC on training rows, at the last look and when first exceeding.")
         return table
 
     def _statistics(self, name: str, config: dict[str, Any]) -> Table:
@@ -256,7 +258,7 @@ class Builder:
         ]
         table.notes += list(dict.fromkeys(notes))
         if any(cell.above for row in table.rows for cell in row.cells):
-            table.notes.append("Underlined: below the line, yet above the best of the paper's methods.")
+            table.notes.append("Underlined: not in the paper, yet above the best of its methods.")
         if any(cell.stale for row in table.rows for cell in row.cells):
             table.notes.append("† stale: the code has changed since these runs.")
 
@@ -271,7 +273,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _mark(cells: list[tuple[Row, Cell]]) -> None:
-    """Best measured and best printed number of a column in bold; better ones below the line marked."""
+    """Best of a column in bold, measured and printed; what is better below the line is marked."""
     for kind in ("measured", "paper"):
         listed = [c for r, c in cells if r.kind == kind and not r.extra and math.isfinite(c.mean)]
         if not listed:

@@ -51,7 +51,8 @@ def to_markdown(table: Table) -> str:
                 lines.append(f"| | *{LINE}* |" + " |" * (len(heads) - 2))
             label = row.label if row.label != last else ""
             cells = [_md(cell, row.kind) for cell in row.cells]
-            lines.append("| " + " | ".join([block if i == 0 else "", label, row.kind, *cells]) + " |")
+            start = [block if i == 0 else "", label, row.kind]
+            lines.append("| " + " | ".join([*start, *cells]) + " |")
             last = row.label
     lines += ["", *[f"- {note}" for note in table.notes], ""]
     return "\n".join(lines)

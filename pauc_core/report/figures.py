@@ -1,0 +1,255 @@
+"""Figures 1 to 7 as PNG and PDF; made again from the same frames they are the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from pauc_core.report.curves import PAUCS, final_level, mean_curve, on_grid, roc_on_grid
+from pauc_core.report.frames import Collected, Reports, Source, open_report, pick
+from pauc_core.report.layout import dataset_label
+from pauc_core.report.style import Style, style_of
+from pauc_core.suite.files import atomic_path
+
+AXIS = {
+    "objective": "training loss (3)",
+    "sorr": "SoRR loss",
+    "pauc_train": "training pAUC",
+    "pauc_test": "test pAUC",
+    "epoch": "epoch",
+    "seconds": "CPU seconds",
+    "roc": "true positive rate",
+}
+MARK = {
+    "generated": "GENERATED DATA - not the paper's, reproduces nothing",
+    "stand-in": "OPEN STAND-IN - not CheXpert, not a reproduction",
+    "own": "OWN DATA - not the paper's",
+    "paper": "the paper's own data",
+}
+LOOK: dict[Any, Any] = {
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "pauc",
+}
+PANEL = (2.9, 2.35)  # inches
+
+
+class Painter:
+    """Draws the figures of one configuration."""
+
+    def __init__(self, collected: Collected, reports: Reports) -> None:
+        self.collected, self.reports = collected, reports
+
+    def figure(self, name: str) -> Figure:
+        """One figure with all its panels; what did not run says so."""
+        config = self.reports.figures[name]
+        source = self.reports.source(config["source"])
+        panels = [(p, c) for p in config["panels"] for c in config["columns"]]
+        across = config.get("across", len(config["columns"]))
+        down = -(-len(panels) // across)
+        with sns.axes_style("whitegrid", rc={"grid.color": "#e6e6e6"}), matplotlib.rc_context(LOOK):
+            height = down * PANEL[1] + 1.0
+            figure = Figure(figsize=(max(across * PANEL[0], 6.2), height))
+            FigureCanvasAgg(figure)
+            axes = figure.subplots(down, across, squeeze=False)
+            for axis in axes.flat[len(panels) :]:
+                axis.set_axis_off()
+            drawn: set[str] = set()
+            for axis, (panel, column) in zip(axes.flat, panels, strict=False):
+                drawn |= self._panel(axis, config, source, panel, column)
+            self._frame(figure, name, config, source, drawn, height)
+        return figure
+
+    def _panel(
+        self, axis: Axes, config: dict[str, Any], source: Source, panel: str, column: str
+    ) -> set[str]:
+        dataset = source.measured(column)
+        title = dataset_label(column)
+        axis.set_title(title if dataset == column else f"{title}: {dataset}")
+        draw = self._roc if panel == "roc" else self._curve
+        drawn = {m for m in config["methods"] if draw(axis, config, source, panel, dataset, m)}
+        for method in config.get("lines", []):
+            if self._level(axis, source, panel, dataset, method):
+                drawn.add(method)
+        if not drawn & set(config["methods"]):
+            axis.set_xticks([])
+            axis.set_yticks([])
+        absent = [self._absent(source, dataset, m) for m in config["methods"] if m not in drawn]
+        if absent:
+            axis.text(
+                0.97, 0.5, "\n".join(absent), ha="right", va="center", transform=axis.transAxes,
+                fontsize=7.5, color="#B00020",
+            )  # fmt: skip
+        sorr = panel == "objective" and source.experiment.startswith("sorr")
+        axis.set_ylabel(AXIS["sorr" if sorr else panel])
+        axis.set_xlabel("false positive rate" if panel == "roc" else AXIS[config.get("x", "epoch")])
+        return drawn
+
+    def _absent(self, source: Source, dataset: str, method: str) -> str:
+        """Why a method has no curve here."""
+        runs = self.collected.cell(source.experiment, dataset, method)
+        why = "not run" if runs.empty else str(runs.outcome.iloc[0])
+        return f"{self._style(method).label}: {why}"
+
+    def _curve(
+        self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
+    ) -> bool:
+        traces = pick(self.collected.traces, source.experiment, dataset, method)
+        x = config.get("x", "epoch")
+        long = on_grid(traces, x, y)
+        if long.empty:
+            return False
+        self._line(axis, long, x, y, self._style(method))
+        return True
+
+    def _roc(
+        self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
+    ) -> bool:
+        long = roc_on_grid(pick(self.collected.roc, source.experiment, dataset, method))
+        if long.empty:
+            return False
+        if not axis.lines:
+            low, high = self._band(source, dataset)
+            axis.axvspan(low, high, color="#000000", alpha=0.07, lw=0)
+            axis.set_xlim(0, 1)
+            axis.set_ylim(0, 1.01)
+        self._line(axis, long, "fpr", "tpr", self._style(method))
+        return True
+
+    def _line(self, axis: Axes, long: pd.DataFrame, x: str, y: str, style: Style) -> None:
+        curve = mean_curve(long, x, y)
+        low, high = curve["mean"] - curve.deviation, curve["mean"] + curve.deviation
+        axis.fill_between(curve.x, low, high, color=style.colour, alpha=0.18, lw=0)
+        sns.lineplot(
+            data=curve,
+            x="x",
+            y="mean",
+            ax=axis,
+            estimator=None,  # averaged above: seaborn's own way takes seconds a panel
+            color=style.colour,
+            linestyle=style.line,
+            marker=style.marker,
+            markersize=4,
+            markevery=max(1, len(curve) // 8),
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            lw=1.4,
+            legend=False,
+        )
+
+    def _level(self, axis: Axes, source: Source, y: str, dataset: str, method: str) -> bool:
+        """A dashed level: what a method without a comparable curve ends with."""
+        traces = pick(self.collected.traces, source.experiment, dataset, method)
+        level = final_level(traces, y)
+        if level != level:
+            runs = self.collected.cell(source.experiment, dataset, method)
+            level = float((runs.last_pauc_train if y in PAUCS else runs.last_objective).mean())
+        if level != level:
+            return False
+        style = self._style(method)
+        axis.axhline(level, color=style.colour, linestyle=style.line, lw=1.0)
+        return True
+
+    def _band(self, source: Source, dataset: str) -> tuple[float, float]:
+        s = self.collected.summaries
+        here = s[(s.experiment == source.experiment) & (s.dataset == dataset)]
+        return float(here.fpr_low.iloc[0]), float(here.fpr_high.iloc[0])
+
+    def _style(self, method: str) -> Style:
+        return style_of(self.reports, method)
+
+    def _frame(
+        self,
+        figure: Figure,
+        name: str,
+        config: dict[str, Any],
+        source: Source,
+        drawn: set[str],
+        height: float,
+    ) -> None:
+        """Title, mark of whose data these are, and one legend for all panels."""
+        handles = []
+        for method in [*config["methods"], *config.get("lines", [])]:
+            style = self._style(method)
+            level = method in config.get("lines", [])
+            label = style.label + (" (level)" if level else "")
+            handles.append(
+                Line2D(
+                    [],
+                    [],
+                    color=style.colour,
+                    linestyle=style.line,
+                    marker=None if level else style.marker,
+                    markersize=4,
+                    lw=1.4,
+                    label=label if method in drawn else f"{label}: not run",
+                )
+            )
+        found = dict.fromkeys(
+            self.collected.provenance(source.experiment, source.measured(c))
+            for c in config["columns"]
+        )
+        known = [w for w in found if w is not None]
+        seeds = self.collected.summaries
+        n = seeds[seeds.experiment == source.experiment].seed.nunique()
+        number = name.removeprefix("figure")
+        figure.text(
+            0.01, 1 - 0.08 / height, f"Figure {number}: {config['title']}", ha="left", va="top",
+            fontsize=10.5, fontweight="bold",
+        )  # fmt: skip
+        plain = known == ["paper"]
+        words = [MARK[whose] for whose in known] + ([f"bands: deviation, {n} seeds"] if n else [])
+        figure.text(
+            0.01, 1 - 0.32 / height, "; ".join(words), ha="left", va="top", fontsize=8.5,
+            color="#333333" if plain else "#B00020", fontweight="normal" if plain else "bold",
+        )  # fmt: skip
+        room = figure.get_figwidth() / (0.075 * max(len(str(h.get_label())) for h in handles) + 0.7)
+        lines = -(-len(handles) // max(1, int(room)))
+        figure.legend(
+            handles=handles, loc="lower center", ncols=-(-len(handles) // lines), frameon=False,
+            bbox_to_anchor=(0.5, 0.0), handlelength=3.2,
+        )  # fmt: skip
+        figure.tight_layout(rect=(0, (0.1 + 0.19 * lines) / height, 1, 1 - 0.5 / height))
+
+
+def save_figure(figure: Figure, out_dir: str | Path, name: str) -> list[Path]:
+    """PNG and PDF without dates, so that equal figures are equal bytes."""
+    written = []
+    metadata: dict[str, dict[str, Any]] = {
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
+    }
+    for ending, facts in metadata.items():
+        path = Path(out_dir) / f"{name}.{ending}"
+        with atomic_path(path) as temporary, matplotlib.rc_context(LOOK):
+            figure.savefig(temporary, dpi=130, metadata=facts)
+        written.append(path)
+    return written
+
+
+def make_figures(
+    collected_dir: str | Path,
+    reference_dir: str | Path,
+    reports_config: str | Path,
+    out_dir: str | Path,
+) -> list[Path]:
+    """Write figure1.png, figure1.pdf and so on; the reference is taken for one calling form."""
+    collected, reports = open_report(collected_dir, reports_config)
+    painter = Painter(collected, reports)
+    written: list[Path] = []
+    for name in reports.figures:
+        written += save_figure(painter.figure(name), out_dir, name)
+    return written
