@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ class Cell:
     loss: str
     model: str
     scaling: str
+    augmentation: str
     valid_share: float
     use_all: bool
     budget: dict[str, float]
@@ -65,6 +65,7 @@ def cell_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> 
         loss=experiment.loss,
         model=experiment.model,
         scaling=experiment.scaling,
+        augmentation=experiment.augmentation,
         valid_share=experiment.valid_share,
         use_all=experiment.use_all,
         budget=line.get("budget", {"epochs": experiment.epochs}),
@@ -83,13 +84,9 @@ def cell_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> 
 def trial_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> Cell:
     """The cell that is tuned: the same one with the trial budget, on the dataset named for it."""
     cell = cell_of(suite, experiment, experiment.tune_on or dataset, method)
-    if experiment.tune_epochs is None or "budget" in suite.methods[method]:
-        return cell
-    changes = {
-        "budget": {"epochs": experiment.tune_epochs},
-        "looks": look_epochs(experiment.tune_epochs, experiment.looks),
-    }
-    return Cell(**{**cell.__dict__, **changes})
+    epochs = experiment.tune_epochs or experiment.epochs
+    budget = suite.methods[method].get("budget", {"epochs": epochs})
+    return replace(cell, budget=budget, looks=look_epochs(epochs, experiment.tune_looks))
 
 
 def build_method(cell: Cell, params: dict[str, Any]) -> Method:
@@ -134,13 +131,8 @@ def _model(cell: Cell, prepared: Prepared, train: Part) -> Model:
     from pauc_core.models.module import ModuleModel
     from pauc_core.models.networks import build
 
-    channels, size = prepared.x.shape[1], prepared.x.shape[-1]
-    augmentation = prepared.meta.get("picture", {}).get("augmentation", "crop-flip")
-    return ModuleModel(
-        partial(build, cell.model, in_channels=channels, size=size),
-        augmentation=augmentation,
-        device=cell.device,
-    )
+    network = build(cell.model, in_channels=prepared.x.shape[1])
+    return ModuleModel(network, augmentation=cell.augmentation, device=cell.device)
 
 
 def _look_rows(cell: Cell, train: Part, seed: int) -> np.ndarray | None:

@@ -34,6 +34,7 @@ class Experiment:
     seeds: tuple[int, ...]
     epochs: float
     scaling: str = "standardise"
+    augmentation: str = "none"
     valid_share: float = 0.1
     use_all: bool = False
     seeds_per_job: int = 1
@@ -45,14 +46,18 @@ class Experiment:
     memory_mb: int = 16000
     tune: bool = False
     tune_epochs: float | None = None
+    tune_looks: int = 6
     tune_on: str | None = None
     tune_cores: int = 2
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     grids: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
 
-    def seed_groups(self) -> list[tuple[int, int]]:
-        """First and last seed of each job; a job's seeds are consecutive members of ``seeds``."""
-        ordered = sorted(self.seeds)
+    def seed_groups(self, once: bool = False) -> list[tuple[int, int]]:
+        """First and last seed of each job; a job's seeds are consecutive members of ``seeds``.
+
+        ``once`` is for a method without chance in it on data without chance: one seed says all.
+        """
+        ordered = sorted(self.seeds)[: 1 if once else None]
         size = self.seeds_per_job
         groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
         return [(group[0], group[-1]) for group in groups]
@@ -106,6 +111,11 @@ class Suite:
 
     def grid(self, experiment: Experiment, method: str) -> dict[str, list[Any]]:
         return experiment.grids.get(method, self.methods[method].get("grid", {}))
+
+    def groups(self, experiment: Experiment, method: str) -> list[tuple[int, int]]:
+        """The seeds of each job of a cell."""
+        deterministic = self.methods[method].get("deterministic", False)
+        return experiment.seed_groups(once=deterministic and experiment.use_all)
 
     def tuned(self, experiment: Experiment, method: str) -> bool:
         return experiment.tune and bool(self.grid(experiment, method))
@@ -225,7 +235,7 @@ def _tasks(datasets: Mapping[str, Any], base: str) -> list[str]:
     entry = datasets[base]
     if "of" in entry:
         return _tasks(datasets, entry["of"])
-    return list(entry.get("tasks", []))
+    return list(entry.get("task_titles", []))
 
 
 def _check_band(place: str, name: str, band: Mapping[str, float]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import gzip
@@ -18,7 +19,7 @@ from tqdm import tqdm
 
 from pauc_core.data.prepared import load_prepared
 from pauc_core.provenance import code_digest, versions
-from pauc_core.solver import Look, Outcome, Part, Result, solve
+from pauc_core.solver import Budget, Look, Method, Outcome, Part, Problem, Result, solve
 from pauc_core.suite.cells import Cell, build_budget, build_method, build_problem
 from pauc_core.suite.checkpoint import FileKeeper
 from pauc_core.suite.child import Child, Report, run_all
@@ -35,6 +36,7 @@ def run_seeds(cell: Cell, params: dict[str, Any], seeds: list[int], data: Path, 
     A seed that raises, hangs or takes too much memory is a line with its outcome and reason.
     """
     load_prepared(data, verify=True)  # a damaged array must not become a number
+    _warm_up(cell, params, data)
     digest = code_digest(cell.use)
     lines, traces, scores = [], [], []
     for seed in seeds:
@@ -62,6 +64,7 @@ def run_trials(
 ) -> list[dict[str, Any]]:
     """Run a list of hyper-parameters on one seed's split, several at once; one row each."""
     load_prepared(data, verify=True)
+    _warm_up(cell, grid[0], data)
     logs.mkdir(parents=True, exist_ok=True)
 
     def starter(index: int, params: dict[str, Any]) -> Callable[[], Child]:
@@ -107,9 +110,11 @@ def run_one(
         bar.n = row["epoch"]
         bar.set_postfix_str(f"objective {row['objective']:.4f}, pAUC {row['pauc_train']:.4f}")
 
+    method = build_method(cell, params)
     with threadpool_limits(cell.threads):
+        _rehearse(method, problem)
         result = solve(
-            build_method(cell, params),
+            method,
             problem,
             build_budget(cell),
             cell.looks,
@@ -140,6 +145,36 @@ def run_one(
         "scores": _score_rows(result.best, problem.valid, test),
         "summary": {**counts, **_numbers(result)},
     }
+
+
+def _warm_up(cell: Cell, params: dict[str, Any], data: Path) -> None:
+    """Compile before forking, so that every child starts with compiled code.
+
+    It is tried in a child first: a method that hangs or dies must not take the job with it.
+    """
+    if cell.model != "linear":
+        return
+
+    def rehearse() -> None:
+        with threadpool_limits(1):
+            _rehearse(build_method(cell, params), build_problem(cell, data, seed=0)[0])
+
+    if Child(rehearse, seconds=120.0, memory_mb=cell.memory_mb).wait().status == "done":
+        rehearse()
+
+
+def _rehearse(method: Method, problem: Problem) -> None:
+    """Take one step on a few rows, so that compiling is over before the clock starts."""
+    if problem.model.kind != "linear":
+        return
+    train = problem.train
+    rows = np.concatenate([train.positives[:20], train.negatives[:80]])
+    few = dataclasses.replace(
+        problem, train=Part(train.x, train.y, rows), look_rows=None, m=2, n=len(rows) // 2
+    )
+    # What is wrong with a method shows in the run itself, where it becomes a row.
+    with contextlib.suppress(Exception):
+        solve(method, few, Budget(steps=1), [0.0], seed=0, name="rehearsal")
 
 
 def _set_threads(cell: Cell) -> None:

@@ -34,7 +34,7 @@ def fitted(experiment, name):
         f"{RESULTS}/runs/{experiment.name}/{dataset}/{method}/seeds-{first}-{last}/{name}"
         for dataset in experiment.datasets
         for method in experiment.methods
-        for first, last in experiment.seed_groups()
+        for first, last in SUITE.groups(experiment, method)
     ]
 
 

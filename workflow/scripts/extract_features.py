@@ -17,9 +17,9 @@ with job(snakemake.log[0]):
         Path(snakemake.input[0]).parent,
         Path(snakemake.output[0]).parent,
         network=entry["network"],
-        weights=entry.get("weights"),
+        weights=Path(entry["weights"]) if "weights" in entry else None,
         random_control=entry.get("random", False),
-        name=snakemake.wildcards.stored,
+        seed=0,
         device=snakemake.params.device,
         **snakemake.params.settings,
     )

@@ -1,0 +1,56 @@
+# Two commands do everything: `make reproduce` and `make test`.
+# Without make: python3 -m venv .venv; .venv/bin/pip install -r requirements.lock -e .[suite];
+# .venv/bin/snakemake --cores all. The recipes below are these lines and little else.
+PYTHON ?= python3
+CORES ?= all
+RUN := .venv/bin
+LAUNCH := $(RUN)/python -m pauc_core.suite.launch
+STAMP := .venv/.complete
+.DEFAULT_GOAL := help
+.PHONY: help setup reproduce test test-all lint fuzz bench readme explain check-baseline reliability test-slurm clean
+
+help:
+	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
+	@echo "make test         lint, tests and one smoke run of the workflow"
+	@echo "make test-all     also what is slow: browser, cluster, kills, long fuzzing"
+	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
+	@echo "make explain CELL=experiment/dataset/method[/seed]    where a number comes from"
+	@echo "make check-baseline USE=module:Class    the contract tests on a method of your own"
+
+setup: $(STAMP)
+
+# The stamp is written last: a half-made .venv never passes for a whole one.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version 2>&1): install it or name it with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing: install it (on Debian: apt-get install python3-venv)." >&2; exit 1; }
+	@command -v cc >/dev/null || command -v gcc >/dev/null || { echo "A C compiler is missing: install one (on Debian: apt-get install gcc python3-dev)." >&2; exit 1; }
+	rm -f $(STAMP)
+	$(PYTHON) -m venv --clear .venv
+	$(RUN)/pip install --quiet -r requirements.lock -e '.[suite]'
+	touch $(STAMP)
+
+reproduce: $(STAMP)
+	$(LAUNCH) --cores $(CORES)
+	@echo "Done. Open results/default/report/index.html"
+
+lint: $(STAMP)
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/snakefmt --check Snakefile workflow
+	$(RUN)/snakemake --lint
+
+test: $(STAMP) lint
+	$(RUN)/pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(STAMP)
+	$(RUN)/pytest -m slow
+
+bench: $(STAMP)
+	$(RUN)/python -m benchmarks.run
+
+explain: $(STAMP)
+	$(RUN)/python -m pauc_core.suite.explain '$(CELL)'
+
+clean:
+	rm -rf results/default .snakemake .pytest_cache .mypy_cache .ruff_cache

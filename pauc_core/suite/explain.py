@@ -1,0 +1,104 @@
+"""Prints where one number comes from, and runs its cell again.
+
+A cell is named experiment/dataset/method or experiment/dataset/method/seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pauc_core.provenance import code_digest
+from pauc_core.suite.cells import cell_of
+from pauc_core.suite.configuration import Suite, load
+from pauc_core.suite.runner import MEASURES, run_one
+
+
+def find(suite: Suite, cell: str) -> list[dict[str, Any]]:
+    """The summary lines of a cell; a sentence where there are none."""
+    parts = cell.split("/")
+    if len(parts) not in (3, 4) or not all(parts):
+        raise ValueError(
+            f"The cell {cell!r} is not understood; expected experiment/dataset/method or "
+            "experiment/dataset/method/seed."
+        )
+    folder = Path(suite.results, "runs", *parts[:3])
+    lines = [
+        {**json.loads(line), "path": str(path), "line": number}
+        for path in sorted(folder.glob("seeds-*/summary.jsonl"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+    ]
+    if len(parts) == 4:
+        lines = [line for line in lines if str(line["seed"]) == parts[3]]
+    if not lines:
+        known = sorted(
+            str(p.parent.parent.relative_to(Path(suite.results, "runs")))
+            for p in Path(suite.results, "runs").glob("*/*/*/seeds-*/summary.jsonl")
+        )
+        shown = ", ".join(known[:5]) or "none: run the workflow first"
+        raise ValueError(f"No run is recorded for {cell!r} in {suite.results}; there is {shown}.")
+    return lines
+
+
+def explain(line: dict[str, Any]) -> str:
+    """One summary line as text."""
+    stale = "" if code_digest(line["use"]) == line["code_digest"] else " (the code has changed since)"
+    numbers = {key: line.get(key) for key in (*MEASURES, "epoch", "seconds", "peak_mb")}
+    return "\n".join(
+        [
+            f"{line['experiment']}/{line['dataset']}/{line['method']}, seed {line['seed']}",
+            f"  written in       {line['path']}, line {line['line']}",
+            f"  outcome          {line['outcome']}: {line['reason']}",
+            *(f"  {key:<16} {value}" for key, value in numbers.items()),
+            f"  hyper-parameters {json.dumps(line['params'], sort_keys=True)}"
+            + (" (tuned)" if line["tuned"] else " (fixed)"),
+            f"  code             {line['use']}, digest {line['code_digest']}{stale}",
+            f"  data             {line.get('provenance')}, checksum {line.get('data_checksum')}",
+            f"  versions         {json.dumps(line['versions'], sort_keys=True)}",
+        ]
+    )
+
+
+def again(suite: Suite, line: dict[str, Any]) -> dict[str, Any]:
+    """Run the line's seed again with the recorded values; return its new summary."""
+    experiment = suite.experiments[line["experiment"]]
+    cell = cell_of(suite, experiment, line["dataset"], line["method"])
+    data = Path(suite.results, "data", suite.base_dataset(line["dataset"]))
+    found: dict[str, Any] = run_one(cell, line["params"], line["seed"], data)["summary"]
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="explain", description=__doc__)
+    parser.add_argument("cell")
+    parser.add_argument("--scale", default="default")
+    parser.add_argument("--results", default="results")
+    given = parser.parse_args(arguments)
+    settings = yaml.safe_load(Path("config/config.yaml").read_text())
+    try:
+        suite = load(Path.cwd(), {**settings, "scale": given.scale, "results": given.results})
+        lines = find(suite, given.cell)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for line in lines:
+        print(explain(line))
+    fresh = again(suite, lines[0])
+    print(f"again, seed {lines[0]['seed']}:")
+    equal = True
+    for key in MEASURES:
+        old, new = lines[0].get(key), fresh.get(key)
+        agrees = old == new or (old is not None and new is not None and math.isclose(old, new))
+        equal = equal and agrees
+        print(f"  {key:<16} {new}  {'as recorded' if agrees else f'recorded: {old}'}")
+    return 0 if equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

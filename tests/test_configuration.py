@@ -1,0 +1,152 @@
+"""Mistakes in the configuration are one sentence with file, key and the nearest known name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pauc_core.suite.configuration import (
+    ConfigurationError,
+    check_methods,
+    load,
+    look_epochs,
+    settings,
+)
+
+ROOT = Path(__file__).parents[1]
+SCALES = sorted(path.stem for path in (ROOT / "config/scales").glob("*.yaml"))
+GIVEN = {"scale": "default", "results": "results", "raw": "data/raw"}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of what is configured, to break."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
+    return tmp_path
+
+
+def change(tree: Path, name: str, edit) -> None:
+    path = tree / "config" / name
+    content = yaml.safe_load(path.read_text())
+    edit(content)
+    path.write_text(yaml.safe_dump(content))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_loads_and_its_methods_fit(scale):
+    suite = load(ROOT, {**GIVEN, "scale": scale})
+    check_methods(suite)
+    assert suite.results == f"results/{scale}"
+    assert suite.stored_datasets()
+
+
+def test_results_of_a_subset_lie_apart():
+    assert load(ROOT, {**GIVEN, "subset": 500}).results == "results/default-subset-500"
+
+
+def first(content):
+    return content[next(iter(content))]
+
+
+BREAKS = {
+    "unknown key of a method": (
+        "methods.yaml", lambda c: first(c).update(parms={}),
+        r"config/methods.yaml: agd_sbcd: 'parms' is unknown.*nearest known name is 'params'",
+    ),
+    "wrong type": (
+        "scales/default.yaml", lambda c: first(c["experiments"]).update(epochs="many"),
+        r"config/scales/default.yaml: experiments\.[\w-]+\.epochs: 'many' is not of type 'number'",
+    ),
+    "unknown dataset": (
+        "experiments.yaml", lambda c: c["race-gen"].update(datasets=["gen-a8a"]),
+        r"experiments.yaml: race-gen.datasets: 'gen-a8a' is unknown.*'gen-a9a'",
+    ),
+    "unknown task": (
+        "experiments.yaml", lambda c: c["linear-gen"].update(datasets=["gen-chest-features@D9"]),
+        r"linear-gen.datasets: task of gen-chest-features: 'D9' is unknown",
+    ),
+    "missing task": (
+        "experiments.yaml", lambda c: c["linear-gen"].update(datasets=["gen-chest-features"]),
+        r"linear-gen.datasets: task of gen-chest-features: '' is unknown",
+    ),
+    "unknown method": (
+        "experiments.yaml", lambda c: c["linear-gen"].update(methods=["agd_sbdc"]),
+        r"experiments.yaml: linear-gen.methods: 'agd_sbdc' is unknown.*'agd_sbcd'",
+    ),
+    "unknown experiment": (
+        "scales/default.yaml",
+        lambda c: c["experiments"].update({"linear-genn": {"seeds": [0], "epochs": 1}}),
+        r"config/scales/default.yaml: experiments: 'linear-genn' is unknown.*'linear-gen'",
+    ),
+    "unknown parent": (
+        "experiments.yaml", lambda c: c["linear-nih"].update(like="nothing"),
+        r"linear-nih.like: 'nothing' is unknown",
+    ),
+    "empty band": (
+        "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 0.5, "fpr_high": 0.5}),
+        r"linear-gen.band: expected fpr_low < fpr_high; got 0.5 and 0.5",
+    ),
+    "half a band": (
+        "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 0.5}),
+        r"linear-gen.band: expected fpr_low and fpr_high, or m and n",
+    ),
+    "rate above one": (
+        "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 0.5, "fpr_high": 2}),
+        r"linear-gen.band.fpr_high: 2 is greater than the maximum of 1",
+    ),
+    "scale under another name": (
+        "scales/default.yaml", lambda c: c.update(scale="open"),
+        r"key scale: expected 'default' like the file's name, got 'open'",
+    ),
+    "params for a method that is not run": (
+        "scales/default.yaml",
+        lambda c: c["experiments"]["race-gen"].update(params={"minibatch": {"lr": 1}}),
+        r"experiments.race-gen.params: 'minibatch' is unknown",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BREAKS)
+def test_a_mistake_is_one_sentence(tree, case):
+    name, edit, sentence = BREAKS[case]
+    change(tree, name, edit)
+    with pytest.raises(ConfigurationError, match=sentence) as caught:
+        load(tree, GIVEN)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_hyper_parameter_that_the_method_lacks(tree):
+    change(tree, "methods.yaml", lambda c: c["agd_sbcd"]["params"].update(gama=1))
+    with pytest.raises(ConfigurationError, match=r"agd_sbcd.params: 'gama' is unknown.*'gamma'"):
+        check_methods(load(tree, GIVEN))
+
+
+def test_a_linear_method_on_a_network(tree):
+    change(tree, "experiments.yaml", lambda c: c["race-gen"].update(model="small"))
+    with pytest.raises(ConfigurationError, match="does not handle the model 'module'"):
+        check_methods(load(tree, GIVEN))
+
+
+def test_an_unknown_scale_and_an_unknown_setting():
+    with pytest.raises(ConfigurationError, match="'defualt' is unknown.*'default'"):
+        load(ROOT, {**GIVEN, "scale": "defualt"})
+    with pytest.raises(ConfigurationError, match="'mirrror' is unknown.*'mirror'"):
+        load(ROOT, {**GIVEN, "mirrror": "x"})
+
+
+def test_settings_from_the_command_line():
+    given = settings({**GIVEN, "subset": "200", "mirror": ""})
+    assert given["subset"] == 200
+    assert given["mirror"] is None
+
+
+def test_looks_are_increasing_and_end_with_the_budget():
+    looks = look_epochs(20, 12)
+    assert looks == sorted(looks)
+    assert len(looks) == 12
+    assert looks[-1] == 20
+    assert looks[0] <= 0.05

@@ -1,0 +1,195 @@
+"""Bad luck becomes a row; a failure of the machine is raised; files are whole or absent."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gzip
+import json
+import os
+import signal
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from pauc_core.data.errors import DataError
+from pauc_core.data.prepared import write_prepared
+from pauc_core.random import stream
+from pauc_core.suite.cells import Cell
+from pauc_core.suite.child import Child, MachineError
+from pauc_core.suite.configuration import look_epochs
+from pauc_core.suite.files import atomic_path
+from pauc_core.suite.runner import run_seeds
+from pauc_core.suite.tuning import choose, expand, tune
+from tests.test_solver import Walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misbehaved(Walk):
+    """Behaves on seeds that are drawn high, and otherwise as badly as it was told to."""
+
+    how: str
+    models: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def step(self, problem, state, rng):
+        if len(problem.train) > 100:  # the rehearsal is spared
+            if self.how == "raise":
+                raise ArithmeticError("the method lost its way")
+            if self.how == "hang":
+                time.sleep(60)
+            if self.how == "eat":
+                eaten = np.ones(60_000_000)
+                time.sleep(5)
+                eaten.sum()
+            if self.how == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "disk":
+                raise OSError(errno.ENOSPC, "No space left on device")
+        return super().step(problem, state, rng)
+
+
+@pytest.fixture
+def data(tmp_path):
+    rng = stream(0, "runner data")
+    y = np.arange(400) % 4 == 0
+    x = (rng.standard_normal((400, 3)) + y[:, None]).astype(np.float32)
+    part = (np.arange(400) >= 300).astype(np.uint8)
+    folder = tmp_path / "data"
+    write_prepared(
+        folder, name="tiny", kind="libsvm", x=x, y=y.astype(np.int8), part=part, tasks=["y"],
+        provenance="generated",
+    )  # fmt: skip
+    return folder
+
+
+def cell(use: str = "tests.test_solver:Walk", **changes) -> Cell:
+    given = {
+        "experiment": "e", "dataset": "tiny", "method": "m", "label": "M", "use": use,
+        "params": {}, "goal": "pauc", "band": {"fpr_low": 0.05, "fpr_high": 0.5},
+        "loss": "logistic", "model": "linear", "scaling": "standardise", "augmentation": "none",
+        "valid_share": 0.2, "use_all": False, "budget": {"epochs": 2.0},
+        "looks": look_epochs(2.0, 4), "step_epochs": 0.25, "look_rows": None, "threads": 1,
+        "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
+    }  # fmt: skip
+    return Cell(**{**given, **changes})
+
+
+def lines(out) -> list[dict]:
+    return [json.loads(line) for line in (out / "summary.jsonl").read_text().splitlines()]
+
+
+def test_a_run_leaves_its_three_files(data, tmp_path):
+    out = tmp_path / "out"
+    run_seeds(cell(), {}, [0, 1], data, out)
+    first, second = lines(out)
+    assert (first["seed"], second["seed"]) == (0, 1)
+    assert first["outcome"] == "budget"
+    assert first["n_train_pos"] + first["n_train_neg"] == 240
+    assert first["provenance"] == "generated"
+    for key in ("params", "code_digest", "data_checksum", "versions", "seconds", "peak_mb", "m"):
+        assert first[key] is not None, key
+    trace = list(csv.DictReader((out / "traces.csv").open()))
+    assert {row["seed"] for row in trace} == {"0", "1"}
+    with gzip.open(out / "scores.csv.gz", "rt") as handle:
+        scores = list(csv.DictReader(handle))
+    assert {row["part"] for row in scores} == {"valid", "test"}
+    assert sum(row["part"] == "test" and row["seed"] == "0" for row in scores) == 100
+
+
+def test_two_runs_are_equal_but_for_the_clock(data, tmp_path):
+    for name in ("one", "two"):
+        run_seeds(cell(), {}, [0], data, tmp_path / name)
+    scores = [(tmp_path / name / "scores.csv.gz").read_bytes() for name in ("one", "two")]
+    assert scores[0] == scores[1]
+    one, two = (lines(tmp_path / name)[0] for name in ("one", "two"))
+    clock = {"seconds", "wall", "peak_mb"}
+    assert {k: v for k, v in one.items() if k not in clock} == {
+        k: v for k, v in two.items() if k not in clock
+    }
+
+
+@pytest.mark.parametrize(
+    ("how", "changes", "outcome", "reason"),
+    [
+        ("raise", {}, "failed", "ArithmeticError: the method lost its way"),
+        ("hang", {"minutes": 0.03}, "timeout", "limit of 1.8 s"),
+        ("eat", {"memory_mb": 450}, "failed", "its limit is 450 MB"),
+        ("die", {}, "failed", "signal SIGKILL"),
+    ],
+)
+def test_bad_luck_is_a_row(data, tmp_path, how, changes, outcome, reason):
+    bad = cell("tests.test_runner:Misbehaved", **changes)
+    run_seeds(bad, {"how": how}, [0], data, tmp_path / "out")
+    (line,) = lines(tmp_path / "out")
+    assert line["outcome"] == outcome
+    assert reason in line["reason"]
+    assert (tmp_path / "out/traces.csv").exists()
+
+
+def test_not_a_number_is_a_row(data, tmp_path):
+    run_seeds(cell(), {"bad_at": 3}, [0], data, tmp_path / "out")
+    assert lines(tmp_path / "out")[0]["outcome"] == "nonfinite"
+
+
+def test_a_full_disk_is_raised_and_leaves_nothing(data, tmp_path):
+    bad = cell("tests.test_runner:Misbehaved")
+    with pytest.raises(MachineError, match="No space left"):
+        run_seeds(bad, {"how": "disk"}, [0], data, tmp_path / "out")
+    assert not (tmp_path / "out/summary.jsonl").exists()
+
+
+def test_a_damaged_array_is_caught(data, tmp_path):
+    content = bytearray((data / "x.npy").read_bytes())
+    content[-1] ^= 1
+    (data / "x.npy").write_bytes(content)
+    with pytest.raises(DataError, match="checksum"):
+        run_seeds(cell(), {}, [0], data, tmp_path / "out")
+
+
+def test_a_stopped_machine_is_no_row():
+    child = Child(lambda: os.kill(os.getpid(), signal.SIGTERM), seconds=10, memory_mb=4000)
+    with pytest.raises(MachineError, match="SIGTERM"):
+        child.wait()
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path):
+    target = tmp_path / "file"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), atomic_path(target) as temporary:  # noqa: PT012
+        temporary.write_text("half")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
+    grid = {"size": [0.1, 1e7, 1.0]}
+    chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
+    tune(cell(grid=grid, looks=look_epochs(2.0, 8)), data, chosen, trials, at_once=2)
+    rows = json.loads(trials.read_text())
+    assert [row["params"]["size"] for row in rows] == [0.1, 1e7, 1.0]
+    assert [row["outcome"] for row in rows] == ["budget", "diverged", "budget"]
+    best = json.loads(chosen.read_text())["params"]["size"]
+    good = {row["params"]["size"]: row["pauc_valid"] for row in rows if row["outcome"] == "budget"}
+    assert best == max(good, key=good.get)
+    assert sum(row["chosen"] for row in rows) == 1
+
+
+def test_choosing():
+    rows = [
+        {"trial": 0, "outcome": "budget", "reason": "", "pauc_valid": 0.5, "last_objective": 3.0},
+        {"trial": 1, "outcome": "converged", "reason": "", "pauc_valid": 0.7, "last_objective": 4},
+        {"trial": 2, "outcome": "diverged", "reason": "", "pauc_valid": 0.9, "last_objective": 1},
+    ]
+    assert choose(rows, "pauc") == 1
+    assert choose(rows, "sorr") == 0
+    with pytest.raises(ValueError, match="None of 1 trials ended well"):
+        choose(rows[2:], "pauc")
+
+
+def test_expanding():
+    grid = expand({"a": 0, "c": 9}, {"a": [1, 2], "b": [3, 4]})
+    assert grid == [{"a": a, "b": b, "c": 9} for a in (1, 2) for b in (3, 4)]
