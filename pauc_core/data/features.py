@@ -20,7 +20,7 @@ from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import TRAIN, VALID, Prepared, load_prepared, write_prepared
 from pauc_core.metrics import auc as roc_area
 from pauc_core.models.augment import affine
-from pauc_core.models.module import choose_device, to_inputs
+from pauc_core.models.module import LAYOUT, choose_device, to_inputs
 from pauc_core.models.network import Network
 from pauc_core.models.networks import build, initialise, load_weights
 from pauc_core.random import stream, torch_generator
@@ -98,7 +98,8 @@ def extract_features(
         net = build(network, source.x.shape[1], len(source.tasks))
         initialise(net, torch_generator(stream(seed, "features", "start")))
         has_head = load_weights(net, weights) if weights is not None else False
-        job = _Job(source, part, recipe, net.to(choose_device(device)), out_dir, progress)
+        net.to(choose_device(device), memory_format=LAYOUT)  # type: ignore[call-overload]
+        job = _Job(source, part, recipe, net, out_dir, progress)
         if random_control:
             job.set_statistics()
         else:
@@ -180,7 +181,8 @@ class _Job:
         self.folder.rmdir()
 
     def inputs(self, rows: np.ndarray) -> torch.Tensor:
-        return to_inputs(self.source.x, rows, torch.float32, self.device)
+        inputs = to_inputs(self.source.x, rows, torch.float32, self.device)
+        return inputs.contiguous(memory_format=LAYOUT)
 
     def batches(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
         """Rows of the numbered batches of shuffled passes; a pass's ragged end is left out."""
@@ -208,7 +210,7 @@ class _Job:
         ) as bar:
             for number, rows in self.batches(done, self.total):
                 rng = stream(self.recipe.seed, "features", "batch", number)
-                outputs = self.net(affine(self.inputs(rows), rng))
+                outputs = self.net(affine(self.inputs(rows), rng).contiguous(memory_format=LAYOUT))
                 target = labels[torch.from_numpy(rows)].to(outputs)
                 loss = functional.binary_cross_entropy_with_logits(outputs, target)
                 if not torch.isfinite(loss):

@@ -18,6 +18,7 @@ from pauc_core.random import torch_generator
 from pauc_core.solver import Part
 
 SCORED_AT_ONCE = 256
+LAYOUT = torch.channels_last  # a sixth faster than torch's own order on one core
 # Mean and deviation of ImageNet's colours over all pixels scaled to [0, 1]; grey is their mean.
 COLOUR = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 GREY = ((0.449,), (0.226,))
@@ -82,7 +83,8 @@ class ModuleModel:
         """Fresh weights that depend on ``rng`` alone, the same on every device."""
         fresh = copy.deepcopy(self.module).cpu()
         initialise(fresh, torch_generator(rng))
-        return {name: value.to(self.place) for name, value in fresh.state_dict().items()}
+        fresh.to(self.place, memory_format=LAYOUT)  # type: ignore[call-overload]
+        return dict(fresh.state_dict())
 
     def batch(
         self, x: np.ndarray, rows: np.ndarray, rng: np.random.Generator, train: bool
@@ -94,6 +96,8 @@ class ModuleModel:
     def forward(self, weights: Weights, inputs: Tensor, train: bool) -> Tensor:
         """Scores of shape (b,) as a tensor that gradients flow through."""
         self.module.train(train)
+        if inputs.ndim == 4:
+            inputs = inputs.contiguous(memory_format=LAYOUT)
         return functional_call(self.module, weights, (inputs,)).squeeze(-1)
 
     def gradients(self, weights: Weights, scores: Tensor, slopes: Tensor) -> Weights:
