@@ -18,7 +18,7 @@ from PIL import Image
 from pauc_core.data.chest import CHEXPERT, UNCERTAIN_IS_POSITIVE
 from pauc_core.random import stream
 
-WRONG = 0.04  # share of pictures whose content is of another class
+WRONG = 0.05  # share of pictures whose content is of another class
 BIRDS = (11, 20, 21, 22)
 OTHER_FINDINGS = [
     "No Finding",
@@ -63,10 +63,11 @@ def class_pictures(
     count, (kinds, _, size, _) = len(classes), patterns.shape
     shown = np.where(rng.random(count) < WRONG, rng.integers(kinds, size=count), classes)
     pictures = np.empty((count, 3, size, size), dtype=np.uint8)
-    shifts = rng.integers(-2, 3, size=(count, 2))
+    shifts = rng.integers(-3, 4, size=(count, 2))
+    strength = 26.0 * rng.beta(1.2, 1.2, size=count)
     for i, kind in enumerate(shown.tolist()):
         pattern = np.roll(patterns[kind], tuple(shifts[i]), axis=(1, 2))
-        disturbed = 22.0 * pattern + 20.0 * smooth(3, size, 4, rng)
+        disturbed = strength[i] * pattern + 22.0 * smooth(3, size, 6, rng)
         noise = 24.0 * rng.standard_normal(pattern.shape)
         pictures[i] = np.clip(128.0 + disturbed + noise, 0, 255)
     return pictures

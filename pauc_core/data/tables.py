@@ -62,7 +62,7 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     y = to_labels(values, _with_negatives(entry, values, path), str(path))
     group = None
     if entry.get("group"):
-        group = pd.factorize(table[entry["group"]])[0].astype(np.int64)
+        group = np.unique(table[entry["group"]].astype(str), return_inverse=True)[1]
     left = [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]
     features = table.drop(columns=left)
     for column in features.columns:
