@@ -181,8 +181,7 @@ class _Job:
         self.folder.rmdir()
 
     def inputs(self, rows: np.ndarray) -> torch.Tensor:
-        inputs = to_inputs(self.source.x, rows, torch.float32, self.device)
-        return inputs.contiguous(memory_format=LAYOUT)
+        return to_inputs(self.source.x, rows, torch.float32, self.device)
 
     def batches(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
         """Rows of the numbered batches of shuffled passes; a pass's ragged end is left out."""

@@ -44,7 +44,8 @@ def to_inputs(x: np.ndarray, rows: np.ndarray, dtype: torch.dtype, device: torch
     shape = (1, -1, 1, 1)
     shift = torch.tensor(mean, dtype=dtype, device=device).view(shape)
     scale = torch.tensor(deviation, dtype=dtype, device=device).view(shape)
-    return (values.to(dtype) / 255.0 - shift) / scale
+    inputs = (values.to(dtype) / 255.0 - shift) / scale
+    return inputs.contiguous(memory_format=LAYOUT)
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,13 @@ class ModuleModel:
     ) -> Tensor:
         """Normalised inputs of some rows, augmented for training."""
         inputs = to_inputs(x, rows, self.dtype, self.place)
-        return AUGMENTATIONS[self.augmentation](inputs, rng) if train else inputs
+        if not train or inputs.ndim != 4:
+            return inputs
+        return AUGMENTATIONS[self.augmentation](inputs, rng).contiguous(memory_format=LAYOUT)
 
     def forward(self, weights: Weights, inputs: Tensor, train: bool) -> Tensor:
         """Scores of shape (b,) as a tensor that gradients flow through."""
         self.module.train(train)
-        if inputs.ndim == 4:
-            inputs = inputs.contiguous(memory_format=LAYOUT)
         return functional_call(self.module, weights, (inputs,)).squeeze(-1)
 
     def gradients(self, weights: Weights, scores: Tensor, slopes: Tensor) -> Weights:
