@@ -75,10 +75,9 @@ class SVMpAUCTight:
         state.delta = np.append(state.delta, delta)
         row = state.psi @ psi
         state.gram = np.block([[state.gram, row[:-1, None]], [row]])
-        start = np.append(state.share, 0.0)
-        state.share = minimise_on_simplex(self.C * state.gram, state.delta, start)
-        alpha = self.C * state.share
-        state.w = alpha @ state.psi
+        warm = np.append(state.share, 0.0)
+        alpha = self.C * minimise_on_simplex(self.C * state.gram, state.delta, warm)
+        state.share, state.w = alpha / self.C, alpha @ state.psi
         pulled = state.gram @ alpha
         state.slack = float(np.max(state.delta - pulled))
         state.dual = float(alpha @ (state.delta - 0.5 * pulled))
