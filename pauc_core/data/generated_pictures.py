@@ -187,9 +187,7 @@ def finding_patterns(size: int, rng: np.random.Generator) -> np.ndarray:
     return added
 
 
-def chest_films(
-    sick: np.ndarray, patterns: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+def chest_films(sick: np.ndarray, patterns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Grey films (n, size, size): two dark lungs, the findings, disturbances, noise."""
     size = patterns.shape[-1]
     grid = (np.arange(size) + 0.5) / size

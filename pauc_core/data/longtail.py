@@ -89,5 +89,8 @@ def load_tiny_imagenet_lt(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         y=np.isin(classes, entry["positive"]).astype(np.int8),
         part=np.where(np.arange(len(members)) < train, TRAIN, TEST).astype(np.uint8),
         tasks=["label"],
-        more={"picture": {"channels": 3, "size": size}, "classes": entry["positive"]},
+        more={
+            "picture": {"channels": 3, "size": size},
+            "details": {"positive_classes": entry["positive"]},
+        },
     )

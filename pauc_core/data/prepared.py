@@ -76,9 +76,7 @@ class Prepared:
                 )
             task = self.tasks[0]
         if task not in self.tasks:
-            raise DataError(
-                f"{self.name} has no task {task!r}; it has {', '.join(self.tasks)}."
-            )
+            raise DataError(f"{self.name} has no task {task!r}; it has {', '.join(self.tasks)}.")
         y = np.asarray(self.y)
         return (y if y.ndim == 1 else y[:, self.tasks.index(task)]) == 1
 

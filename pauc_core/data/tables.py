@@ -94,9 +94,7 @@ def load_sklearn(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8))
 
 
-def from_matrix(
-    x: Any, y: np.ndarray, part: np.ndarray, group: np.ndarray | None = None
-) -> Loaded:
+def from_matrix(x: Any, y: np.ndarray, part: np.ndarray, group: np.ndarray | None = None) -> Loaded:
     """A table whose rows become dense float32 block by block."""
 
     def rows(index: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pauc_core.data.prepared import load_prepared
+from pauc_core.data.statistics import table
 from pauc_core.metrics import bootstrap_interval, roc_curve_points
 from pauc_core.provenance import code_digest, commit, machine, versions
 from pauc_core.random import stream
@@ -55,7 +56,9 @@ def collect(
         "traces": pd.concat(traces).sort_values([*KEYS, "step"]),
         "roc": pd.concat(curves).sort_values([*KEYS, "fpr"], kind="stable"),
         "trials": _trials(trials),
-        "datasets": pd.DataFrame([row for path in sorted(datasets) for row in _dataset(path)]),
+        "datasets": pd.DataFrame(
+            [row for path in sorted(datasets) for row in table(load_prepared(path.parent))]
+        ),
     }
     for name, content in frames.items():
         with atomic_path(out / f"{name}.parquet") as temporary:
@@ -112,39 +115,3 @@ def _trials(paths: Iterable[Path]) -> pd.DataFrame:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})
     frame["params"] = frame["params"].map(lambda value: json.dumps(value, sort_keys=True))
     return frame[columns]
-
-
-def _dataset(meta: Path) -> list[dict[str, Any]]:
-    """One row per task, with the counts of Tables 4 and 5."""
-    prepared = load_prepared(meta.parent)
-    rows = []
-    for task in prepared.tasks:
-        labels = prepared.labels(task)
-        parts = {
-            f"{name}_{what}": int(chosen.sum())
-            for value, name in ((0, "train"), (1, "test"), (2, "valid"))
-            for what, chosen in (
-                ("rows", prepared.part == value),
-                ("positives", (prepared.part == value) & labels),
-            )
-        }
-        held_out = bool(prepared.meta.get("held_out"))
-        pool = np.ones(len(labels), dtype=bool) if held_out else prepared.part != 1
-        rows.append(
-            {
-                "dataset": prepared.name,
-                "task": task if len(prepared.tasks) > 1 else "",
-                "title": prepared.meta.get("title", prepared.name),
-                "kind": prepared.meta["kind"],
-                "provenance": prepared.meta["provenance"],
-                "generated": prepared.generated,
-                "n": int(pool.sum()),
-                "width": int(np.prod(prepared.x.shape[1:])),
-                "positives": int((labels & pool).sum()),
-                "negatives": int((~labels & pool).sum()),
-                **parts,
-                "checksum": prepared.checksum,
-                "details": json.dumps(prepared.meta.get("details", {}), sort_keys=True),
-            }
-        )
-    return rows
