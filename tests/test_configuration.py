@@ -33,7 +33,7 @@ def change(tree: Path, name: str, edit) -> None:
     path = tree / "config" / name
     content = yaml.safe_load(path.read_text())
     edit(content)
-    path.write_text(yaml.safe_dump(content))
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -96,7 +96,7 @@ BREAKS = {
     ),
     "rate above one": (
         "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 0.5, "fpr_high": 2}),
-        r"linear-gen.band.fpr_high: 2 is greater than the maximum of 1",
+        r"linear-\w+.band.fpr_high: 2 is greater than the maximum of 1",
     ),
     "scale under another name": (
         "scales/default.yaml", lambda c: c.update(scale="open"),

@@ -1,7 +1,5 @@
 """Set the measured numbers beside the paper's and judge its claims."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

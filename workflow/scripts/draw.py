@@ -1,7 +1,5 @@
 """Draw the figures from the collected frames."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

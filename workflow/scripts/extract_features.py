@@ -1,7 +1,5 @@
 """Train the feature extractor and write its features as a dataset."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

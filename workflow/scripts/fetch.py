@@ -1,7 +1,5 @@
 """Bring a dataset's raw files to the raw folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

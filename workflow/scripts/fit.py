@@ -1,7 +1,5 @@
 """Run the seeds of one cell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """Turn a dataset's raw files into checked arrays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """Write the self-contained report page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """Collect all runs and write the tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 

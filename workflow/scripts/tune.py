@@ -1,7 +1,5 @@
 """Run one method's grid on one dataset and write the chosen values and every trial."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 
