@@ -101,34 +101,21 @@ def aggregate(runs: pd.DataFrame, values: pd.Series, metric: str) -> dict[str, A
 
 
 def statistic(collected: Collected, dataset: str, metric: str) -> dict[str, Any]:
-    """A count of the catalogue; rows of a published test file are not counted, as in the paper."""
+    """A count of the catalogue."""
     row = collected.dataset_row(dataset)
-    value = np.nan if row is None else _count(row, metric)
+    column = {"samples": "n", "features": "width"}.get(metric, metric)
+    value = np.nan if row is None else float(row[column])
     known = bool(np.isfinite(value))
     return {
-        "metric": metric, "mean": value, "deviation": np.nan, "n": int(known), "runs": int(known),
-        "status": "measured" if known else "not run", "note": "", "stale": False,
-    }  # fmt: skip
-
-
-def _count(row: pd.Series, metric: str) -> float:
-    def number(*names: str) -> float:
-        found = [float(row[n]) for n in names if n in row.index and pd.notna(row[n])]
-        return sum(found) if found else np.nan
-
-    if metric == "features":
-        return number("width")
-    if metric == "samples":
-        # covtype has no test file of its own: what is held out there counts as the paper's rows.
-        held_out = bool(row.get("held_out", False)) if pd.notna(row.get("held_out")) else False
-        pool = number("n_train", "n_valid", *(["n_test"] if held_out else []))
-        return pool if np.isfinite(pool) else number("n")
-    positives = number("positives_train", "positives_valid")
-    if metric == "positives":
-        return positives if np.isfinite(positives) else number("positives")
-    rows = number("n_train", "n_valid")
-    pool = rows - positives
-    return pool if np.isfinite(pool) else number("negatives")
+        "metric": metric,
+        "mean": value,
+        "deviation": np.nan,
+        "n": int(known),
+        "runs": int(known),
+        "status": "measured" if known else "not run",
+        "note": "",
+        "stale": False,
+    }
 
 
 def exceed_cells(

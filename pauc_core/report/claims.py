@@ -284,14 +284,11 @@ def make_claims(
     collected_dir: str | Path,
     reference_dir: str | Path,
     reports_config: str | Path,
-    out_dir: str | Path,
-) -> list[Path]:
-    """Write claims.csv and ranks.csv."""
+    out: str | Path,
+) -> None:
+    """Write the claims as one CSV file and, beside it, the average ranks as ranks.csv."""
     collected, reports = open_report(collected_dir, reports_config)
     claims, ranks = judge_all(collected, reports, reference_dir)
-    written = []
-    for name, frame in (("claims.csv", claims), ("ranks.csv", ranks)):
-        with atomic_path(Path(out_dir) / name) as path:
+    for target, frame in ((Path(out), claims), (Path(out).with_name("ranks.csv"), ranks)):
+        with atomic_path(target) as path:
             frame.to_csv(path, index=False, lineterminator="\n")
-        written.append(Path(out_dir) / name)
-    return written

@@ -87,13 +87,11 @@ def make_comparison(
     collected_dir: str | Path,
     reference_dir: str | Path,
     reports_config: str | Path,
-    out_dir: str | Path,
-) -> Path:
-    """Write comparison.csv."""
+    out: str | Path,
+) -> None:
+    """Write the comparison as one CSV file."""
     collected, reports = open_report(collected_dir, reports_config)
     frame = compare(collected, reports, load_reference(reference_dir))
     frame = frame[(frame.status != "not run") | frame.paper.notna()]
-    out = Path(out_dir) / "comparison.csv"
     with atomic_path(out) as path:
         frame[COLUMNS].to_csv(path, index=False, lineterminator="\n")
-    return out

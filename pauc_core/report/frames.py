@@ -88,9 +88,12 @@ class Source:
     experiment: str
     columns: tuple[str, ...]
     dataset: str
+    datasets: Mapping[str, str]
+    note: str
 
     def measured(self, column: str) -> str:
-        return self.dataset.format(column)
+        """The dataset measured for a column of the paper."""
+        return self.datasets.get(column, self.dataset.format(column))
 
 
 @dataclass(frozen=True)
@@ -155,13 +158,31 @@ def load_reports(path: str | Path, scale: str) -> Reports:
             f"{', '.join(config['scales'])}: add it under scales."
         )
     sources = {
-        key: Source(value["experiment"], tuple(value["columns"]), value["dataset"])
+        key: Source(
+            experiment=value["experiment"],
+            columns=tuple(value["columns"]),
+            dataset=value["dataset"],
+            datasets=value.get("datasets", {}),
+            note=value.get("note", ""),
+        )
         for key, value in config["scales"][name].items()
     }
+    everywhere = {key for scale_sources in config["scales"].values() for key in scale_sources}
+    tables = {}
+    for table, entry in config["tables"].items():
+        for part in entry["parts"]:
+            if part["source"] not in everywhere:
+                raise ReportError(
+                    f"{path}: tables: {table}: source {part['source']!r} is at no scale; expected "
+                    f"one of {', '.join(sorted(everywhere))}."
+                )
+        parts = [part for part in entry["parts"] if part["source"] in sources]
+        if parts:
+            tables[table] = {**entry, "parts": parts}
     return Reports(
         scale=scale,
         sources=sources,
-        tables=config["tables"],
+        tables=tables,
         figures=config["figures"],
         methods=config["methods"],
         assumed_repeats=int(config["assumed_repeats"]),

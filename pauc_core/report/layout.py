@@ -14,7 +14,7 @@ from pauc_core.report.frames import PROVENANCE, Collected, Reports
 DATASET_LABEL = {
     "cifar10-lt": "CIFAR-10-LT",
     "tiny-imagenet-lt": "Tiny-ImageNet-200-LT",
-    "big-features": "220,000 x 1,024",
+    "gen-features-220k": "220,000 x 1,024",
 }
 METRIC_LABEL = {
     "samples": "# Samples",
@@ -242,6 +242,8 @@ class Builder:
                 whose = self.collected.provenance(source.experiment, measured)
                 if whose is not None:
                     found.setdefault(whose, []).append(measured)
+            if source.note and source.note not in table.notes:
+                table.notes.append(source.note)
         table.provenance = list(found)
         table.warnings = [NOT_THE_PAPERS[w] for w in found if w in NOT_THE_PAPERS]
         for whose, names in found.items():

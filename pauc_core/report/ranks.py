@@ -25,10 +25,12 @@ def average_ranks(
     for group in groups:
         parts = []
         for name in group["sources"]:
+            if name not in reports.sources:
+                continue
             source = reports.source(name)
             measured = [source.measured(column) for column in source.columns]
             parts.append(s[(s.experiment == source.experiment) & s.dataset.isin(measured)])
-        here = pd.concat(parts)
+        here = pd.concat(parts or [s.iloc[:0]])
         if here.empty:
             continue
         cells = here.groupby(["experiment", "dataset", "method"]).pauc_test
