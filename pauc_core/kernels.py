@@ -100,8 +100,10 @@ def sbcd_block(
 
         torch_block(rows, calls, w, share, steps, pos_draws, neg_draws, t, loss, device)
         return
+    x = np.asarray(rows.x).view()
+    x.flags.writeable = False  # memory-mapped or not: one compiled version for each number type
     _block(
-        np.asarray(rows.x),
+        x,
         rows.pos_rows,
         rows.neg_rows,
         rows.signs,

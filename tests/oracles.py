@@ -125,3 +125,64 @@ def dca_as_released(x, y, x_valid, y_valid, w, m, n, outer, inner, step_size):
                 best, kept = accuracy, w
         w = passed[-1] = kept
     return passed
+
+
+# --- Algorithm 1 --------------------------------------------------------------------------------
+
+
+def sbcd_as_printed(x_pos, x_neg, w, lam, l, mu, eta, theta, draws, loss="logistic"):
+    """Algorithm 1 pair by pair in the paper's units; (vbar, lambar, v, lam) after all draws."""
+    value, slope = get_loss(loss).value, get_loss(loss).slope
+    n_pos, n_neg = len(x_pos), len(x_neg)
+    v, lam = np.array(w), np.array(lam)
+    v_bar, lam_bar = np.zeros_like(v), np.zeros_like(lam)
+    for drawn_pos, drawn_neg in draws:
+        v_bar += v / len(draws)
+        lam_bar += lam / len(draws)
+        grad_v = np.zeros_like(v)
+        grad_lam = {i: float(l) for i in drawn_pos}
+        for i in drawn_pos:
+            for j in drawn_neg:
+                gap = v @ x_pos[i] - v @ x_neg[j]
+                if value(gap) > lam[i]:
+                    grad_v += slope(gap) * (x_pos[i] - x_neg[j])
+                    grad_lam[i] -= n_neg / len(drawn_neg)
+        grad_v *= n_pos * n_neg / (len(drawn_pos) * len(drawn_neg))
+        v = (v / eta + w / mu - grad_v) / (1 / eta + 1 / mu)
+        for i, change in grad_lam.items():
+            lam[i] -= theta * change
+    return v_bar, lam_bar, v, lam
+
+
+def sgd_sorr_as_printed(x, y, w, lam, l, mu, eta, theta, draws, loss="logistic"):
+    """Algorithm 3 row by row in the paper's units; lam is one number."""
+    value, slope = get_loss(loss).value, get_loss(loss).slope
+    v, n = np.array(w), len(x)
+    v_bar, lam_bar = np.zeros_like(v), 0.0
+    for drawn in draws:
+        v_bar += v / len(draws)
+        lam_bar += lam / len(draws)
+        grad_v, grad_lam = np.zeros_like(v), float(l)
+        for j in drawn:
+            sign = 1.0 if y[j] else -1.0
+            gap = sign * (v @ x[j])
+            if value(gap) > lam:
+                grad_v += n / len(drawn) * slope(gap) * sign * x[j]
+                grad_lam -= n / len(drawn)
+        v = (v / eta + w / mu - grad_v) / (1 / eta + 1 / mu)
+        lam -= theta * grad_lam
+    return v_bar, lam_bar, v, lam
+
+
+def proximal_point(x_pos, x_neg, w, l, mu, rounds=20_000):
+    """argmin_v f^l(v)/(N+N-) + |v - w|^2 / (2 mu') by a long deterministic subgradient method."""
+    pairs = len(x_pos) * len(x_neg)
+    v, mean = np.array(w), np.array(w)
+    for t in range(rounds):
+        q, p = x_neg @ v, x_pos @ v
+        top = np.argsort(-q, kind="stable")[:l]
+        down = 1 / (1 + np.exp(p[:, None] - q[top][None, :])) / pairs
+        grad = x_neg[top].T @ down.sum(0) - x_pos.T @ down.sum(1) + (v - w) / mu
+        mean += (v - mean) * 2 / (t + 2)  # weights that grow with t
+        v = v - 2 * mu / (t + 2) * grad
+    return mean
