@@ -174,6 +174,7 @@ def test_f_sums_the_largest_losses_of_each_positive(loss):
         assert value == pytest.approx(s[:, :l].sum(), rel=1e-12)
         assert by_p.sum() == pytest.approx(-by_q.sum(), rel=1e-10)
         assert np.count_nonzero(by_q) <= l
+        np.testing.assert_array_equal(exact_lam(p, q, l, loss=loss), s[:, max(l, 1) - 1])
 
 
 @given(
@@ -248,7 +249,7 @@ def test_ranks_of_f_are_checked():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
+@pytest.mark.parametrize("loss", NAMES)
 @pytest.mark.parametrize("spread", [1e-6, 1.0, 20.0, 1e4])
 def test_exact_on_thousands_of_scores(loss, spread):
     rng = np.random.default_rng(11)
