@@ -205,12 +205,12 @@ def _negatives_above(
 ) -> tuple[np.ndarray, np.ndarray]:
     """How many negatives score above, and how many equal to, each of the sorted positives.
 
-    Only the `enough` highest negatives are sorted; a positive below them all is told a
-    number past `enough`, where the band has ended.
+    Only the `enough` highest negatives are sorted; a positive below them all is told at
+    least `enough`, where the band has ended.
     """
     if enough < neg.size:
-        # One more than asked for: a tie across the band's end must be seen, and is completed below.
-        cut = neg.size - 1 - enough
+        # All that tie with the last one stay: a ramp may reach across the band's end.
+        cut = neg.size - enough
         edge = np.partition(neg, cut)[cut]
         neg = neg[neg >= edge]
     neg = np.sort(neg)
