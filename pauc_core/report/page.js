@@ -1,0 +1,168 @@
+"use strict";
+(async () => {
+  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
+  const data = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  const at = (id) => document.getElementById(id);
+  const layout = {
+    margin: { l: 70, r: 20, t: 20, b: 50 },
+    font: { family: "system-ui, sans-serif", size: 13 },
+    showlegend: true,
+    legend: { orientation: "h", y: -0.18 },
+    hovermode: "closest",
+    plot_bgcolor: "#fff",
+  };
+  const settings = { responsive: true, displaylogo: false };
+  const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: "#e6eaee", zeroline: false });
+  const faint = (colour) => colour + "2e";
+  const order = Object.keys(data.methods);
+  const names = (cells) => [...new Set(Object.keys(cells).map((key) => key.split("|").slice(0, 2).join("|")))];
+  const methodsOf = (cells, task) => order.filter((m) => `${task}|${m}` in cells);
+
+  function fill(select, values, label) {
+    for (const value of values) {
+      const option = document.createElement("option");
+      option.value = value;
+      option.textContent = label(value);
+      select.append(option);
+    }
+  }
+  const taskLabel = (task) => task.replace("|", ": ");
+
+  // ---- convergence ------------------------------------------------------------------------
+  const hidden = new Set();
+  const words = { epoch: "epoch", seconds: "CPU seconds", work: "rows put through a model", objective: "objective",
+    suboptimality: "objective above the lowest seen", pauc_train: "pAUC, training", pauc_valid: "pAUC, validation", pauc_test: "pAUC, test" };
+
+  function band(x, mean, deviation, look, log) {
+    const floor = log ? Math.min(...mean.filter((v) => v > 0)) / 10 : -Infinity;
+    const low = mean.map((v, i) => Math.max(v - deviation[i], floor));
+    const high = mean.map((v, i) => v + deviation[i]);
+    return { x: [...x, ...[...x].reverse()], y: [...high, ...low.reverse()], fill: "toself", fillcolor: faint(look.colour),
+      line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines" };
+  }
+
+  function line(x, y, deviation, look, method, n) {
+    return { x, y, name: look.label, meta: method, type: "scatter", mode: "lines+markers", customdata: deviation,
+      line: { color: look.colour, dash: look.dash, width: 2 }, marker: { symbol: look.symbol, size: 6, color: look.colour },
+      hovertemplate: `<b>${look.label}</b><br>%{x:.5~g}<br>%{y:.5~g} ± %{customdata:.2~g}` + (n ? `<br>${n} seeds` : "") + "<extra></extra>" };
+  }
+
+  function drawCurves() {
+    const task = at("curve-task").value, xName = at("curve-x").value, yName = at("curve-y").value;
+    const logx = at("curve-logx").checked, logy = at("curve-logy").checked;
+    const traces = [];
+    for (const method of methodsOf(data.curves, task)) {
+      const cell = data.curves[`${task}|${method}`], look = data.methods[method];
+      const measure = cell.y[yName === "suboptimality" ? "objective" : yName];
+      const x = cell.x[xName];
+      if (!measure || !x || hidden.has(method)) continue;
+      const shift = yName === "suboptimality" ? data.lowest[task] : 0;
+      const mean = measure.mean.map((v) => v - shift);
+      if (at("curve-bands").checked && cell.n > 1) traces.push(band(x, mean, measure.deviation, look, logy));
+      traces.push(line(x, mean, measure.deviation, look, method, cell.n));
+    }
+    const empty = traces.length ? [] : [{ text: "nothing measured here", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
+    Plotly.react("curve-chart", traces, { ...layout, showlegend: false, annotations: empty,
+      xaxis: axis(words[xName], logx), yaxis: axis(words[yName], logy) }, settings);
+  }
+
+  function offerMethods() {
+    const box = at("curve-methods");
+    box.replaceChildren();
+    for (const method of methodsOf(data.curves, at("curve-task").value)) {
+      const label = document.createElement("label"), tick = document.createElement("input"), dot = document.createElement("i");
+      tick.type = "checkbox";
+      tick.checked = !hidden.has(method);
+      tick.dataset.method = method;
+      tick.addEventListener("change", () => { tick.checked ? hidden.delete(method) : hidden.add(method); drawCurves(); });
+      dot.style.background = data.methods[method].colour;
+      label.append(tick, dot, data.methods[method].label);
+      box.append(label);
+    }
+  }
+
+  fill(at("curve-task"), names(data.curves), taskLabel);
+  at("curve-task").addEventListener("change", () => { offerMethods(); drawCurves(); });
+  for (const id of ["curve-x", "curve-y", "curve-logx", "curve-logy", "curve-bands"]) at(id).addEventListener("change", drawCurves);
+  offerMethods();
+  drawCurves();
+
+  // ---- ROC --------------------------------------------------------------------------------
+  function drawRoc() {
+    const task = at("roc-task").value, traces = [];
+    const grid = Array.from({ length: 101 }, (_, i) => i / 100);
+    for (const method of methodsOf(data.roc, task)) {
+      const cell = data.roc[`${task}|${method}`], look = data.methods[method];
+      traces.push(band(grid, cell.tpr, cell.deviation, look, false));
+      const curve = line(grid, cell.tpr, cell.deviation, look, method);
+      traces.push({ ...curve, mode: "lines" });
+    }
+    const [low, high] = data.bands[task] || [0, 0];
+    Plotly.react("roc-chart", traces, { ...layout, xaxis: { ...axis("false positive rate"), range: [0, 1] },
+      yaxis: { ...axis("true positive rate"), range: [0, 1.01] },
+      shapes: [{ type: "rect", xref: "x", yref: "paper", x0: low, x1: high, y0: 0, y1: 1, fillcolor: "#000", opacity: 0.06, line: { width: 0 } }] }, settings);
+  }
+  fill(at("roc-task"), names(data.roc), taskLabel);
+  at("roc-task").addEventListener("change", drawRoc);
+  drawRoc();
+
+  // ---- tuning -----------------------------------------------------------------------------
+  const text = (value) => value === null || value === undefined ? "" : typeof value === "number" ? String(+value.toPrecision(6)) : String(value);
+  function tableOf(table, heads, rows) {
+    table.replaceChildren();
+    const head = table.insertRow();
+    for (const name of heads) { const th = document.createElement("th"); th.textContent = name; head.append(th); }
+    for (const row of rows) { const tr = table.insertRow(); for (const value of row) tr.insertCell().textContent = text(value); }
+  }
+  function drawTrials() {
+    const rows = data.trials[at("trial-cell").value] || [];
+    const y = rows.some((r) => r.pauc_valid !== null) ? "pauc_valid" : "objective";
+    Plotly.react("trial-chart", [{ x: rows.map((r) => r.trial), y: rows.map((r) => r[y]), text: rows.map((r) => r.params), type: "scatter", mode: "markers",
+      marker: { size: rows.map((r) => r.chosen ? 14 : 8), color: rows.map((r) => r.chosen ? "#0072b2" : "#9aa7b3"), symbol: rows.map((r) => r.chosen ? "star" : "circle") },
+      hovertemplate: "%{text}<br>%{y:.5~g}<extra></extra>" }],
+      { ...layout, showlegend: false, xaxis: axis("trial"), yaxis: axis(y === "pauc_valid" ? "pAUC, validation" : "objective") }, settings);
+    tableOf(at("trial-table"), ["Trial", "Hyper-parameters", "pAUC, validation", "Objective", "Epochs", "CPU s", "Outcome", "Chosen"],
+      rows.map((r) => [r.trial, r.params, r.pauc_valid, r.objective, r.epochs, r.seconds, r.outcome, r.chosen ? "chosen" : ""]));
+  }
+  const cells = Object.keys(data.trials);
+  if (cells.length) {
+    fill(at("trial-cell"), cells, (key) => key.split("|").join(" / "));
+    at("trial-cell").addEventListener("change", drawTrials);
+    drawTrials();
+  } else {
+    at("tuning").querySelectorAll(".controls, .chart, .scroll").forEach((part) => part.remove());
+    at("tuning").append("Nothing was tuned at this scale.");
+  }
+
+  // ---- provenance -------------------------------------------------------------------------
+  function explain(key) {
+    const cell = data.runs.cells[key], body = at("provenance-body");
+    const [experiment, dataset, method] = key.split("|");
+    body.replaceChildren();
+    const title = document.createElement("h3");
+    title.textContent = `${experiment} / ${dataset} / ${(data.methods[method] || {}).label || method}`;
+    body.append(title);
+    if (!cell) { body.append("A count of the dataset, not of a run."); at("provenance").showModal(); return; }
+    const table = document.createElement("table"), box = document.createElement("div");
+    box.className = "scroll";
+    box.append(table);
+    tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "of", "CPU s", "Peak MB", "Hyper-parameters", "Code", "Data", "Ranks m, n", "Written in"],
+      cell.seeds.map((s) => [s.seed, s.outcome, s.pauc_test, s.test_low === null ? "" : `${text(s.test_low)} to ${text(s.test_high)}`, s.pauc_valid, s.pauc_train, s.objective,
+        s.epoch, s.last_epoch, s.seconds, s.peak_mb, s.params + (s.tuned ? " (tuned)" : ""), (s.code_digest || "").slice(0, 12) + (s.stale ? " †stale" : ""),
+        (s.data_checksum || "").slice(0, 12), `${text(s.m)}, ${text(s.n)}`, s.path]));
+    const first = cell.seeds[0];
+    const facts = document.createElement("p");
+    facts.className = "note";
+    facts.textContent = `Data: ${cell.data}; ${text(first.n_train_pos)} positives and ${text(first.n_train_neg)} negatives to train on, ${text(first.n_test)} test rows. ` +
+      [...new Set(cell.seeds.map((s) => data.runs.versions[s.versions]))].join(" | ");
+    const command = document.createElement("p");
+    const code = document.createElement("code");
+    code.textContent = `make explain CELL=${experiment}/${dataset}/${method}`;
+    command.append(code);
+    body.append(box, facts, command);
+    at("provenance").showModal();
+  }
+  document.querySelectorAll("button.open").forEach((b) => b.addEventListener("click", () => explain(b.dataset.key)));
+  at("provenance-close").addEventListener("click", () => at("provenance").close());
+  document.documentElement.dataset.ready = "yes";
+})();

@@ -1,0 +1,159 @@
+"""The report page: one HTML file that opens from disk and needs no network."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+import plotly.offline
+
+from pauc_core.report import payload
+from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports, open_report
+from pauc_core.report.layout import NOT_THE_PAPERS, Builder
+from pauc_core.report.tables import blocks, heading
+from pauc_core.suite.files import write_text
+
+LIMIT = 8_000_000  # bytes
+TEMPLATES = Path(__file__).parent
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number for reading: few digits, nothing where there is none."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float) and math.isinf(value):
+        return "never"
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def read_comparison(path: str | Path) -> pd.DataFrame:
+    """comparison.csv as it was written: empty words stay words."""
+    words = ("method", "note", "place", "status", "verdict", "measured_on", "experiment", "data")
+    frame = pd.read_csv(path)
+    for name in words:
+        frame[name] = frame[name].fillna("")
+    return frame
+
+
+def marks(collected: Collected) -> list[str]:
+    """The warnings that the page's head must show."""
+    found = collected.summaries.provenance.dropna().unique()
+    return [NOT_THE_PAPERS[whose] for whose in NOT_THE_PAPERS if whose in found]
+
+
+def dataset_rows(collected: Collected) -> list[dict[str, Any]]:
+    """Datasets that were run, each with whose data they are."""
+    rows = []
+    for row in collected.datasets.to_dict("records"):
+        name = row["dataset"] + (f"@{row['task']}" if row.get("task") else "")
+        rows.append({
+            "name": name,
+            "title": row["title"],
+            "data": PROVENANCE.get(str(row["provenance"]), str(row["provenance"])),
+            "whose": row["provenance"],
+            "n": f"{int(row['n']):,}",
+            "width": f"{int(row['width']):,}",
+            "positives": f"{int(row['positives']):,}",
+            "checksum": str(row["checksum"])[:12],
+        })  # fmt: skip
+    return rows
+
+
+def claim_rows(claims: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Each claim with its tasks below it."""
+    claims = claims.astype(object).where(claims.notna(), None)
+    out: list[dict[Any, Any]] = []
+    for _, group in claims.groupby("claim", sort=False):
+        whole, *parts = group.to_dict("records")
+        out.append({**whole, "parts": parts})
+    return out
+
+
+def embed(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+
+
+def render(
+    collected: Collected,
+    reports: Reports,
+    comparison: pd.DataFrame,
+    claims: pd.DataFrame,
+    ranks: pd.DataFrame,
+    figures_dir: Path,
+) -> str:
+    """The page as text."""
+    builder = Builder(collected, reports, comparison)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["number"] = number
+    data = json.dumps(payload.payload(collected, reports), separators=(",", ":"), allow_nan=False)
+    pictures = [
+        {"name": name, "title": entry["title"], "data": embed(figures_dir / f"{name}.png")}
+        for name, entry in reports.figures.items()
+        if (figures_dir / f"{name}.png").is_file()
+    ]
+    tables = [builder.table(name) for name in reports.tables]
+    stale = collected.summaries[collected.summaries.stale.fillna(False).astype(bool)]
+    text: str = environment.get_template("page.html.j2").render(
+        meta=collected.meta,
+        scale=reports.scale,
+        marks=marks(collected),
+        datasets=dataset_rows(collected),
+        claims=claim_rows(claims),
+        ranks=[
+            (name, part.to_dict("records")) for name, part in ranks.groupby("group", sort=False)
+        ],
+        tables=[{"table": t, "heading": heading(t), "blocks": blocks(t)} for t in tables],
+        pictures=pictures,
+        comparison=comparison.to_dict("records"),
+        failures=payload.failures(collected),
+        stale=sorted({"/".join(c) for c in stale[payload.KEYS].itertuples(index=False)}),
+        runs=len(collected.summaries),
+        data=base64.b64encode(gzip.compress(data.encode("utf-8"), mtime=0)).decode("ascii"),
+        plotly=plotly.offline.get_plotlyjs(),
+        script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
+        style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+    )
+    return text
+
+
+def make_page(
+    collected_dir: str | Path,
+    tables_dir: str | Path,
+    figures_dir: str | Path,
+    comparison_file: str | Path,
+    claims_file: str | Path,
+    reports_config: str | Path,
+    out: str | Path,
+) -> None:
+    """Write the page; ranks.csv is expected beside the claims.
+
+    Tables are laid out again from the comparison, with each number's provenance behind it;
+    ``tables_dir`` is where their files lie.
+    """
+    collected, reports = open_report(collected_dir, reports_config)
+    for name in reports.tables:
+        if not (Path(tables_dir) / f"{name}.csv").is_file():
+            raise ReportError(f"{tables_dir}: no {name}.csv; make the tables first.")
+    text = render(
+        collected,
+        reports,
+        read_comparison(comparison_file),
+        pd.read_csv(claims_file),
+        pd.read_csv(Path(claims_file).with_name("ranks.csv")),
+        Path(figures_dir),
+    )
+    size = len(text.encode("utf-8"))
+    if size > LIMIT:
+        raise ReportError(
+            f"{out}: the page has {size:,} bytes; at most {LIMIT:,} are meant: lower the number of "
+            "looks of the largest experiment."
+        )
+    write_text(out, text)

@@ -1,0 +1,179 @@
+"""What the page's interactive parts draw from: small, rounded, one entry a cell."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pauc_core.report.curves import on_grid, roc_on_grid
+from pauc_core.report.frames import FINE, KEYS, PROVENANCE, Collected, Reports
+from pauc_core.report.layout import method_label
+from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER, style_of
+
+MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
+RUN_FIELDS = (
+    "seed", "outcome", "reason", "pauc_test", "test_low", "test_high", "pauc_valid", "pauc_train",
+    "objective", "epoch", "last_epoch", "seconds", "wall", "peak_mb", "params", "tuned",
+    "code_digest", "stale", "data_checksum", "m", "n", "fpr_low", "fpr_high", "n_train_pos",
+    "n_train_neg", "n_test", "path",
+)  # fmt: skip
+
+
+def rounded(value: Any, digits: int = 5) -> Any:
+    """JSON-ready: numpy scalars plain, floats to a few digits, what is not finite as null."""
+    if isinstance(value, str):
+        return value
+    if value is None or value is pd.NA:
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    return (
+        int(number)
+        if number == int(number) and abs(number) < 1e15
+        else float(f"{number:.{digits}g}")
+    )
+
+
+def column(values: Any, digits: int = 5) -> list[Any]:
+    return [rounded(value, digits) for value in values]
+
+
+def key_of(cell: Any) -> str:
+    """A cell's name on the page: experiment|dataset|method."""
+    return "|".join(str(part) for part in cell)
+
+
+def curves(collected: Collected) -> dict[str, Any]:
+    """Mean and deviation over seeds of every measure at each cell's looks."""
+    out: dict[str, Any] = {}
+    for cell, traces in collected.traces.groupby(KEYS, sort=True):
+        entry: dict[str, Any] = {"x": {}, "y": {}, "n": int(traces.seed.nunique())}
+        for name in ("seconds", "work", *MEASURES):
+            long = on_grid(traces, "epoch", name)
+            if long.empty:
+                continue
+            grouped = long.groupby("epoch")[name]
+            entry["x"].setdefault("epoch", column(grouped.mean().index))
+            if name not in MEASURES:
+                entry["x"][name] = column(grouped.mean())
+            else:
+                deviation = grouped.std(ddof=1).fillna(0.0)
+                entry["y"][name] = {
+                    "mean": column(grouped.mean()),
+                    "deviation": column(deviation, 3),
+                }
+        if entry["y"]:
+            out[key_of(cell)] = entry
+    return out
+
+
+def lowest(collected: Collected) -> dict[str, float]:
+    """The lowest objective that any method or seed has seen, per experiment and dataset."""
+    grouped = collected.traces.groupby(["experiment", "dataset"]).objective.min()
+    return {key_of(cell): float(value) for cell, value in grouped.items() if value == value}
+
+
+def roc(collected: Collected) -> dict[str, Any]:
+    """Mean and deviation over seeds of each cell's ROC curve."""
+    out: dict[str, Any] = {}
+    for cell, part in collected.roc.groupby(KEYS, sort=True):
+        grouped = roc_on_grid(part, points=101).groupby("fpr").tpr
+        out[key_of(cell)] = {
+            "tpr": column(grouped.mean(), 4),
+            "deviation": column(grouped.std(ddof=1).fillna(0.0), 3),
+        }
+    return out
+
+
+def runs(collected: Collected) -> dict[str, Any]:
+    """Provenance of every cell: one entry a seed; package versions once."""
+    versions: dict[str, int] = {}
+    cells: dict[str, Any] = {}
+    for cell, part in collected.summaries.groupby(KEYS, sort=True):
+        entries = []
+        for row in part.sort_values("seed").to_dict("records"):
+            text = str(row["versions"])
+            entry = {name: rounded(row[name], 7) for name in RUN_FIELDS}
+            entries.append({**entry, "versions": versions.setdefault(text, len(versions))})
+        whose = str(part.provenance.iloc[0])
+        cells[key_of(cell)] = {"data": PROVENANCE.get(whose, whose), "seeds": entries}
+    return {"cells": cells, "versions": [_versions(text) for text in versions]}
+
+
+def _versions(text: str) -> str:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
+
+
+def trials(collected: Collected) -> dict[str, list[dict[str, Any]]]:
+    """Every tuning trial of every cell."""
+    out: dict[str, list[dict[str, Any]]] = {}
+    for cell, part in collected.trials.groupby(KEYS, sort=True):
+        names = (
+            "trial",
+            "params",
+            "pauc_valid",
+            "objective",
+            "epochs",
+            "seconds",
+            "outcome",
+            "chosen",
+        )
+        rows = part.sort_values("trial")[list(names)].to_dict("records")
+        out[key_of(cell)] = [{str(k): rounded(v) for k, v in row.items()} for row in rows]
+    return out
+
+
+def methods(collected: Collected, reports: Reports) -> dict[str, Any]:
+    """Looks of every method, in the order used everywhere."""
+    s = collected.summaries
+    labels = dict(zip(s.method, s.label.fillna(s.method), strict=True))
+    out = {}
+    for method in sorted(s.method.unique(), key=reports.order):
+        style = style_of(reports, method, labels[method])
+        out[method] = {
+            "label": method_label(reports, method, labels),
+            "colour": style.colour,
+            "dash": PLOTLY_LINE[style.line],
+            "symbol": PLOTLY_MARKER.get(style.marker, "circle"),
+        }
+    return out
+
+
+def bands(collected: Collected) -> dict[str, list[Any]]:
+    """FPR band of each experiment and dataset."""
+    firsts = collected.summaries.groupby(["experiment", "dataset"])[["fpr_low", "fpr_high"]].first()
+    return {
+        key_of(cell): column(row) for cell, row in zip(firsts.index, firsts.to_numpy(), strict=True)
+    }
+
+
+def failures(collected: Collected) -> list[dict[str, Any]]:
+    """Runs that did not end well, each a row."""
+    s = collected.summaries
+    bad = s[~s.outcome.isin(FINE)].sort_values([*KEYS, "seed"])
+    names = [*KEYS, "seed", "outcome", "reason", "seconds", "pauc_test"]
+    return [{str(k): rounded(v) for k, v in row.items()} for row in bad[names].to_dict("records")]
+
+
+def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
+    """Everything the page's script reads."""
+    return {
+        "methods": methods(collected, reports),
+        "curves": curves(collected),
+        "lowest": lowest(collected),
+        "roc": roc(collected),
+        "bands": bands(collected),
+        "runs": runs(collected),
+        "trials": trials(collected),
+    }
