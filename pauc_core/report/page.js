@@ -11,12 +11,12 @@
     hovermode: "closest",
     plot_bgcolor: "#fff",
   };
-  const settings = { responsive: true, displaylogo: false };
+  const settings = { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]] };
   const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: "#e6eaee", zeroline: false });
   const faint = (colour) => colour + "2e";
   const order = Object.keys(data.methods);
-  const names = (cells) => [...new Set(Object.keys(cells).map((key) => key.split("|").slice(0, 2).join("|")))];
   const methodsOf = (cells, task) => order.filter((m) => `${task}|${m}` in cells);
+  const names = (cells) => data.tasks.filter((task) => methodsOf(cells, task).length);
 
   function fill(select, values, label) {
     for (const value of values) {
@@ -51,6 +51,7 @@
     const task = at("curve-task").value, xName = at("curve-x").value, yName = at("curve-y").value;
     const logx = at("curve-logx").checked, logy = at("curve-logy").checked;
     const traces = [];
+    let end = 0;
     for (const method of methodsOf(data.curves, task)) {
       const cell = data.curves[`${task}|${method}`], look = data.methods[method];
       const measure = cell.y[yName === "suboptimality" ? "objective" : yName];
@@ -60,10 +61,14 @@
       const mean = measure.mean.map((v) => v - shift);
       if (at("curve-bands").checked && cell.n > 1) traces.push(band(x, mean, measure.deviation, look, logy));
       traces.push(line(x, mean, measure.deviation, look, method, cell.n));
+      if (method.startsWith("agd_sbcd")) end = Math.max(end, x[x.length - 1]);
     }
+    // Exact methods run for many more epochs: the view begins with the range of the paper's method.
+    const xaxis = axis(words[xName], logx);
+    if (end && !logx) xaxis.range = [-0.02 * end, 1.03 * end];
     const empty = traces.length ? [] : [{ text: "nothing measured here", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
     Plotly.react("curve-chart", traces, { ...layout, showlegend: false, annotations: empty,
-      xaxis: axis(words[xName], logx), yaxis: axis(words[yName], logy) }, settings);
+      xaxis, yaxis: axis(words[yName], logy) }, settings);
   }
 
   function offerMethods() {

@@ -166,9 +166,22 @@ def failures(collected: Collected) -> list[dict[str, Any]]:
     return [{str(k): rounded(v) for k, v in row.items()} for row in bad[names].to_dict("records")]
 
 
+def tasks(collected: Collected, reports: Reports) -> list[str]:
+    """Every experiment and dataset that ran: the paper's first, in its order."""
+    s = collected.summaries
+    known = [
+        key_of((source.experiment, source.measured(name)))
+        for source in reports.sources.values()
+        for name in source.columns
+    ]
+    found = sorted({key_of(cell) for cell in s[["experiment", "dataset"]].itertuples(index=False)})
+    return [t for t in dict.fromkeys(known) if t in found] + [t for t in found if t not in known]
+
+
 def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
     """Everything the page's script reads."""
     return {
+        "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
         "curves": curves(collected),
         "lowest": lowest(collected),

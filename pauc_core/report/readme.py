@@ -1,0 +1,49 @@
+"""The README's measured part, written from the published results alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from pauc_core.report.frames import ReportError
+from pauc_core.suite.files import write_text
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+TABLES = ("table2", "table3", "race", "race_time")
+
+
+def measured_part(published_dir: str | Path) -> str:
+    """Claims and the main tables of a published report as Markdown."""
+    published = Path(published_dir)
+    if not (published / "claims.csv").is_file():
+        raise ReportError(f"{published}: no claims.csv; publish a report there first.")
+    claims = pd.read_csv(published / "claims.csv", keep_default_na=False)
+    claims = claims[claims.scope == "all"]
+    lines = ["| found | claim of the paper | measured | data | in the paper |", "| --- " * 5 + "|"]
+    for row in claims.itertuples():
+        paper = row.paper_verdict or "figure only"
+        lines.append(f"| **{row.verdict}** | {row.statement} | {row.note} | {row.data} | {paper} |")
+    for name in TABLES:
+        path = published / "tables" / f"{name}.md"
+        if path.is_file():
+            lines += ["", path.read_text(encoding="utf-8").strip()]
+    return "\n".join(lines)
+
+
+def update_readme(readme_path: str | Path, published_dir: str | Path) -> None:
+    """Replace what stands between the markers of the README."""
+    readme = Path(readme_path)
+    text = readme.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise ReportError(f"{readme}: expected one line {BEGIN} and after it one line {END}.")
+    head, _, rest = text.partition(BEGIN)
+    tail = rest.partition(END)[2]
+    write_text(readme, f"{head}{BEGIN}\n{measured_part(published_dir)}\n{END}{tail}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m pauc_core.report.readme README.md results/published")
+    update_readme(sys.argv[1], sys.argv[2])
