@@ -1,0 +1,20 @@
+"""The examples run and show what they say."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def test_screening_beats_logistic_regression_in_the_band(tmp_path: Path):
+    picture = tmp_path / "screening.png"
+    areas = runpy.run_path(str(EXAMPLES / "screening.py"))["main"](str(picture))
+    assert areas["partial AUC"] > areas["logistic regression"] + 0.05
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_small_network_learns_the_rings():
+    areas = runpy.run_path(str(EXAMPLES / "small_network.py"))["main"]()
+    assert areas["after"] > max(areas["before"], 0.5) + 0.2
