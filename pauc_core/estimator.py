@@ -42,6 +42,9 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         False positive rate at which `predict` works; its threshold is learned on held-out rows.
     validation_fraction : float, default 0.1
         Share of the rows held out, by class, or by group where `fit` is given groups.
+    penalty : float, default 0.1
+        Weight of half the squared weights, divided by the number of positives. Try 1 to 10 where
+        positives are few beside the features.
     max_iter : int, default 100
         Most iterations on the partial-AUC objective.
     n_iter_no_change : int, default 10
@@ -77,6 +80,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         "loss": [StrOptions(set(LOSSES))],
         "predict_fpr": [Interval(Real, 0, 1, closed="both")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -92,6 +96,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         loss: str = "sigmoid",
         predict_fpr: float = 0.05,
         validation_fraction: float = 0.1,
+        penalty: float = 0.1,
         max_iter: int = 100,
         n_iter_no_change: int = 10,
         tol: float = 1e-6,
@@ -103,6 +108,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         self.loss = loss
         self.predict_fpr = predict_fpr
         self.validation_fraction = validation_fraction
+        self.penalty = penalty
         self.max_iter = max_iter
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -148,6 +154,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
                 fpr_low=self.fpr_low,
                 fpr_high=self.fpr_high,
                 loss=self.loss,
+                penalty=self.penalty,
                 max_iter=self.max_iter,
                 patience=self.n_iter_no_change,
                 tol=self.tol,

@@ -20,7 +20,6 @@ from pauc_core.objective import pauc_loss_grad
 
 BLOCK = 8192  # rows of a dense array squared at a time
 START_TOL = 1e-4  # of the logistic start: largest gradient entry of the mean loss
-PENALTY = 0.1  # of |w|^2 / 2, divided by the number of training positives
 SPREAD = 6.0  # deviation that the starting scores are given, in units of the loss's bend
 SLACK = 2.0  # standard errors below the best held-out pAUC that still count as equal to it
 
@@ -139,6 +138,7 @@ def polish(
     fpr_low: float,
     fpr_high: float,
     loss: str,
+    penalty: float,
     max_iter: int,
     patience: int,
     tol: float,
@@ -146,12 +146,13 @@ def polish(
 ) -> Path:
     """Follow L-BFGS on (3) from ``start`` and choose one of its iterates on held-out rows.
 
-    The run ends when the loss falls by less than ``tol`` in an iteration, after ``max_iter``, or
-    when the held-out pAUC has been clearly below its best for ``patience`` iterations.
+    ``penalty`` / N+ times |w|^2 / 2 is added to (3). The run ends when the objective falls by less
+    than ``tol`` in an iteration, after ``max_iter``, or when the held-out pAUC has been clearly
+    below its best for ``patience`` iterations.
     """
     pos, neg = np.flatnonzero(positive & train), np.flatnonzero(~positive & train)
     m, n = ranks(len(neg), fpr_low, fpr_high)
-    penalty = PENALTY / len(pos)
+    weight = penalty / len(pos)
     seen: dict[str, Any] = {}
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -160,7 +161,7 @@ def polish(
         slopes = np.zeros(len(scores))
         slopes[pos], slopes[neg] = slope_pos, slope_neg
         seen.update(w=w.copy(), scores=scores, value=value)
-        return value + penalty * (w @ w) / 2, rows.pull(slopes) + penalty * w
+        return value + weight * (w @ w) / 2, rows.pull(slopes) + weight * w
 
     path = Path()
     best: list[np.ndarray] = []

@@ -204,6 +204,15 @@ def test_separable_data():
     assert (model.predict(x) == y).mean() > 0.9
 
 
+def test_a_large_penalty_shrinks_the_weights():
+    x, y = two_kinds(18, rows=1500)
+    sizes = [
+        np.linalg.norm(PartialAUCClassifier(penalty=p, random_state=0).fit(x, y).coef_ * x.std(0))
+        for p in (0.0, 30.0)
+    ]
+    assert sizes[1] < 0.5 * sizes[0]
+
+
 def test_same_seed_same_bits_and_pickle():
     x, y = two_kinds(14, rows=1500)
     one = PartialAUCClassifier(random_state=3).fit(x, y)
@@ -256,6 +265,7 @@ def test_the_loss_that_falls_is_the_exact_objective():
         start,
         **BAND,
         loss="logistic",
+        penalty=0.1,
         max_iter=20,
         patience=5,
         tol=1e-8,
