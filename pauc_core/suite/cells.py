@@ -95,7 +95,9 @@ def build_method(cell: Cell, params: dict[str, Any]) -> Method:
     try:
         method: Method = cls(**params)
     except TypeError as error:
-        raise ValueError(f"{cell.method}: {cell.use} does not take these params: {error}.") from error
+        raise ValueError(
+            f"{cell.method}: {cell.use} does not take these params: {error}."
+        ) from error
     return method
 
 

@@ -52,14 +52,15 @@ class FileKeeper:
         packed = torch.load(self.path, weights_only=True)
         state = dataclasses.replace(template, **_unpack(packed.pop("state")))
         trace = Trace(packed.pop("trace"))
-        looks = {name: packed.pop(name) for name in ("best", "last")}
-        unpacked = {
-            name: None if look is None else Look(**_unpack(look)) for name, look in looks.items()
-        }
-        return Progress(state=state, trace=trace, **unpacked, **_unpack(packed))
+        best, last = (_look(packed.pop(name)) for name in ("best", "last"))
+        return Progress(state=state, trace=trace, best=best, last=last, **_unpack(packed))
 
     def forget(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def _look(packed: dict[str, Any] | None) -> Look | None:
+    return None if packed is None else Look(**_unpack(packed))
 
 
 def _pack_fields(value: Any) -> dict[str, Any]:

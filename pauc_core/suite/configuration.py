@@ -1,4 +1,4 @@
-"""What is run, as data: catalogues, one overlay per scale, and the sentences for mistakes in them."""
+"""What is run, as data: catalogues, one overlay a scale, and sentences for mistakes in them."""
 
 from __future__ import annotations
 
@@ -188,7 +188,10 @@ def check_methods(suite: Suite) -> None:
             if "use" not in line:
                 continue
             cls = method_class(line["use"])
-            for what, have, want in (("goal", cls.goals, experiment.goal), ("model", cls.models, kind)):
+            for what, have, want in (
+                ("goal", cls.goals, experiment.goal),
+                ("model", cls.models, kind),
+            ):
                 if want not in have:
                     raise ConfigurationError(
                         f"config/experiments.yaml: {experiment.name}.methods: {name} does not "
@@ -267,9 +270,13 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:
-        raise ConfigurationError(f"{path}: cannot be read as YAML: {error}".replace("\n", " ")) from error
+        raise ConfigurationError(
+            f"{path}: cannot be read as YAML: {error}".replace("\n", " ")
+        ) from error
     if not isinstance(content, dict):
-        raise ConfigurationError(f"{path}: expected a mapping of names, got {type(content).__name__}.")
+        raise ConfigurationError(
+            f"{path}: expected a mapping of names, got {type(content).__name__}."
+        )
     return content
 
 

@@ -48,7 +48,9 @@ def find(suite: Suite, cell: str) -> list[dict[str, Any]]:
 
 def explain(line: dict[str, Any]) -> str:
     """One summary line as text."""
-    stale = "" if code_digest(line["use"]) == line["code_digest"] else " (the code has changed since)"
+    stale = (
+        "" if code_digest(line["use"]) == line["code_digest"] else " (the code has changed since)"
+    )
     numbers = {key: line.get(key) for key in (*MEASURES, "epoch", "seconds", "peak_mb")}
     return "\n".join(
         [

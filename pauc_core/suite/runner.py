@@ -8,6 +8,7 @@ import dataclasses
 import gzip
 import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,9 @@ def run_seeds(cell: Cell, params: dict[str, Any], seeds: list[int], data: Path, 
     load_prepared(data, verify=True)  # a damaged array must not become a number
     _warm_up(cell, params, data)
     digest = code_digest(cell.use)
-    lines, traces, scores = [], [], []
+    lines: list[dict[str, Any]] = []
+    traces: list[dict[str, Any]] = []
+    scores: list[tuple[Any, ...]] = []
     for seed in seeds:
         keeper = FileKeeper(out / f".checkpoint-{seed}.pt", CHECKPOINT_SECONDS)
         child = _start(cell, params, seed, data, out / f"seed-{seed}.log", keeper)
@@ -181,7 +184,7 @@ def _set_threads(cell: Cell) -> None:
     """The number of numeric threads is the experiment's, not the machine's: same bits anywhere."""
     import numba
 
-    numba.set_num_threads(min(cell.threads, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(cell.threads, os.cpu_count() or 1))
     if cell.model != "linear":
         import torch
 
@@ -231,7 +234,9 @@ def _score_rows(
             labels = part.labels.astype(int).tolist()
             rows += [
                 (name, row, label, score)
-                for row, label, score in zip(part.rows.tolist(), labels, scores.tolist(), strict=True)
+                for row, label, score in zip(
+                    part.rows.tolist(), labels, scores.tolist(), strict=True
+                )
             ]
     return rows
 
