@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import shutil
 import time
@@ -52,7 +53,10 @@ def packing(place: str, name: str) -> str:
 
 def copy_local(source: Path, target: Path, file: dict[str, Any]) -> None:
     """Bring a file from a folder, decompressed and verified."""
-    _settle(source, target, file, packing(source.name, target.name), str(source))
+    try:
+        _settle(source, target, file, packing(source.name, target.name), str(source))
+    except OSError as error:
+        raise _unwritten(target, error) from error
 
 
 def download(url: str, target: Path, file: dict[str, Any], progress: bool) -> None:
@@ -61,30 +65,32 @@ def download(url: str, target: Path, file: dict[str, Any], progress: bool) -> No
     An interrupted body is kept beside the target under a name of its own and resumed by a range
     request; where the resumed content fails its checksum the file is fetched once more, whole.
     """
-    partial = target.with_name(f".{target.name}.partial")
-    resumable = checksum_of(file) is not None
+    # one partial file an address: bytes of two addresses must never be joined
+    key = hashlib.sha256(url.encode()).hexdigest()[:8]
+    partial = target.with_name(f".{target.name}.{key}.partial")
+    suffix = packing(url, target.name)
     try:
-        _pull(url, partial, progress, resumable)
-        resumed = resumable and partial.with_suffix(".resumed").exists()
+        resumed = _pull(url, partial, progress, resumable=checksum_of(file) is not None)
         try:
-            _settle(partial, target, file, packing(url, target.name), url)
+            _settle(partial, target, file, suffix, url)
         except DataError:
             if not resumed:
                 raise
-            partial.unlink(missing_ok=True)
-            _pull(url, partial, progress, False)
-            _settle(partial, target, file, packing(url, target.name), url)
-        partial.unlink(missing_ok=True)
+            _pull(url, partial, progress, resumable=False)
+            _settle(partial, target, file, suffix, url)
     except OSError as error:
-        raise DataError(f"{target} could not be written: {error.strerror or error}.") from error
-    finally:
-        partial.with_suffix(".resumed").unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
+        raise _unwritten(target, error) from error
+    for left in target.parent.glob(f".{target.name}.*.partial"):
+        left.unlink()
 
 
-def _pull(url: str, partial: Path, progress: bool, resumable: bool) -> None:
+def _pull(url: str, partial: Path, progress: bool, *, resumable: bool) -> bool:
+    """Bring the bytes of an address to `partial`; true if a part of them lay there before."""
     import pooch
     import requests
 
+    resumed = False
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
@@ -93,14 +99,14 @@ def _pull(url: str, partial: Path, progress: bool, resumable: bool) -> None:
         headers = {"Accept-Encoding": "identity"}
         if have:
             headers["Range"] = f"bytes={have}-"
-            partial.with_suffix(".resumed").touch()
+        resumed = bool(have)
         bring = pooch.HTTPDownloader(
             progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT, headers=headers
         )
         try:
             with open(partial, "ab" if have else "wb") as out:
                 bring(url, out, None)
-            return
+            return resumed
         except requests.HTTPError as error:
             status = 0 if error.response is None else error.response.status_code
             reason = f"the server answered {status}"
@@ -145,3 +151,9 @@ def _spoilt(source: Path, place: str, what: str) -> DataError:
     if source.name.endswith(".partial"):  # bytes that came from there are of no use again
         source.unlink(missing_ok=True)
     return DataError(f"{place}: {what}.")
+
+
+def _unwritten(target: Path, error: OSError) -> DataError:
+    return DataError(
+        f"{target} could not be written ({error.strerror or error}); free some disk space."
+    )

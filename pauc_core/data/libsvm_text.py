@@ -12,7 +12,8 @@ from scipy import sparse
 
 from pauc_core.data.errors import DataError
 
-LINE = re.compile(r"\S+(?:\s+\d+:[^\s:]+)*\s*")
+# libsvm reads an index 0 as "columns count from 0" for all later lines: it must not get through
+LINE = re.compile(r"\S+(?:\s+[1-9]\d*:[^\s:]+)*\s*")
 
 
 class _Numbered:
@@ -29,7 +30,7 @@ class _Numbered:
         for line in self.file:
             self.number += 1
             if not LINE.fullmatch(line):
-                raise ValueError("expected `label index:value index:value ...`")
+                raise ValueError("expected `label index:value index:value ...`, indices from 1")
             yield line
 
 
@@ -45,6 +46,8 @@ def read_libsvm(path: Path, width: int | None) -> tuple[np.ndarray, sparse.csr_m
 
     if not path.exists():
         raise DataError(f"{path} does not exist; fetch the dataset again.")
+    if not path.stat().st_size:
+        raise DataError(f"{path} is empty; expected one row per line.")
     with open(path, encoding="utf-8") as file:
         source = _Numbered(file, path)
         try:
@@ -55,8 +58,6 @@ def read_libsvm(path: Path, width: int | None) -> tuple[np.ndarray, sparse.csr_m
                 "repair or remove it."
             ) from error
     y, x = np.asarray(labels), sparse.csr_matrix(features)
-    if not len(y):
-        raise DataError(f"{path} is empty; expected one row per line.")
     width = max(x.shape[1], 1) if width is None else width
     _check(path, y, x, width)
     return y, sparse.csr_matrix((x.data, x.indices, x.indptr), shape=(len(y), width))
