@@ -1,0 +1,301 @@
+"""The real workflow in a copied folder: one smoke run, what re-runs, guests, mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SMOKE = {
+    "linear-gen": {"epochs": 10, "looks": 6},
+    "mu-gen": {"epochs": 10, "looks": 6},
+    "race-gen": {
+        "epochs": 6,
+        "looks": 6,
+        "tune": True,
+        "grids": {"agd_sbcd": {"c": [0.1, 1]}, "dca": {"c": [0.1, 1]}},
+    },
+    "sorr-gen": {"epochs": 6, "looks": 6},
+    "chest-gen": {"epochs": 1, "looks": 3},
+    "longtail-gen": {"epochs": 1, "looks": 3},
+}
+DATASETS = {
+    "linear-gen": ["gen-chest-features@D1"],
+    "mu-gen": ["gen-chest-features@D1"],
+    "race-gen": ["gen-a9a"],
+    "sorr-gen": ["gen-a9a"],
+    "chest-gen": ["gen-chest@D1"],
+    "longtail-gen": ["gen-cifar10-lt"],
+}
+
+
+def copy_project(target: Path) -> Path:
+    """What git would hand to a new user, without history or results."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    names = listed.stdout.split("\n") if not listed.returncode else []
+    for name in names:
+        source = ROOT / name
+        if name and source.is_file() and not name.startswith(("results/", "tests/")):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target / name)
+    return target
+
+
+def edit(path: Path, change) -> None:
+    content = yaml.safe_load(path.read_text())
+    change(content)
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def small(project: Path, experiments: dict) -> None:
+    """Cut the default scale to the named experiments, one dataset each."""
+
+    def overlay(content):
+        content["experiments"] = {
+            name: {"seeds": [0, 1], "seeds_per_job": 2, **budget}
+            for name, budget in experiments.items()
+        }
+
+    def catalogue(content):
+        for name in experiments:
+            content[name]["datasets"] = DATASETS[name]
+
+    edit(project / "config/scales/default.yaml", overlay)
+    edit(project / "config/experiments.yaml", catalogue)
+
+
+def snakemake(project: Path, *arguments: str, launch: bool = False) -> subprocess.CompletedProcess:
+    program = ["-m", "pauc_core.suite.launch"] if launch else ["-m", "snakemake"]
+    return subprocess.run(
+        [sys.executable, *program, "--cores", "2", *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def planned(project: Path, *arguments: str) -> dict[str, int]:
+    """The jobs of a dry run by rule."""
+    done = snakemake(project, "-n", "--quiet", "host", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.M)
+    return {rule: int(count) for rule, count in table if rule not in ("total", "all")}
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """The whole default DAG on small inputs, run once."""
+    project = copy_project(tmp_path_factory.mktemp("smoke"))
+    small(project, SMOKE)
+    done = snakemake(project, launch=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    return project
+
+
+def test_the_smoke_run_makes_everything(smoke):
+    results = smoke / "results/default"
+    for number in range(1, 7):
+        assert list((results / "tables").glob(f"table{number}*")), f"table {number}"
+    for number in range(1, 8):
+        assert list((results / "figures").glob(f"figure{number}*.png")), f"figure {number}"
+    page = (results / "report/index.html").read_text()
+    assert "generated" in page.lower()
+    frame = pd.read_parquet(results / "collected/summaries.parquet")
+    assert set(frame["outcome"]) <= {"budget", "converged"}, frame[["method", "outcome", "reason"]]
+    assert set(frame["provenance"]) == {"generated"}
+
+
+def test_a_number_leads_back_to_its_line(smoke):
+    results = smoke / "results/default"
+    row = pd.read_parquet(results / "collected/summaries.parquet").iloc[0]
+    lines = [json.loads(x) for x in (results / row["path"]).read_text().splitlines()]
+    line = next(x for x in lines if x["seed"] == row["seed"])
+    assert line["code_digest"] == row["code_digest"]
+    assert json.loads(row["params"]) == line["params"]
+    meta = json.loads((results / "data" / row["dataset"].split("@")[0] / "meta.json").read_text())
+    assert line["data_checksum"] == meta["checksum"]
+
+
+def test_a_second_start_has_nothing_to_do(smoke):
+    assert planned(smoke) == {}
+
+
+def test_changing_a_hyper_parameter_runs_just_its_cells(smoke):
+    path = smoke / "config/methods.yaml"
+    kept = path.read_text()
+    edit(path, lambda c: c["agd_sbcd_mu8"]["params"].update(c=0.5))
+    jobs = planned(smoke)
+    path.write_text(kept)
+    assert jobs.pop("fit_agd_sbcd_mu8") == 1
+    assert not [rule for rule in jobs if rule.startswith(("fit", "tune", "prepare", "fetch"))]
+
+
+def test_changing_a_comment_runs_nothing(smoke):
+    path = smoke / "pauc_core/kernels.py"
+    kept = path.read_text()
+    path.write_text("# another comment\n" + kept.replace('"""\n', '"""  # and one more\n', 1))
+    jobs = planned(smoke)
+    path.write_text(kept)
+    assert jobs == {}
+
+
+def test_changing_a_module_runs_what_imports_it(smoke):
+    path = smoke / "baselines/svm_pauc_tight.py"
+    kept = path.read_text()
+    path.write_text(kept + "\nCHANGED = True\n")
+    jobs = planned(smoke)
+    path.write_text(kept)
+    assert jobs.pop("fit_svm_pauc_tight") == 2
+    assert not [rule for rule in jobs if rule.startswith(("fit", "tune", "prepare", "fetch"))]
+
+
+def test_every_line_of_the_methods_is_a_rule_and_shows_in_the_graph(smoke):
+    listed = snakemake(smoke, "--list-rules").stdout.split()
+    methods = yaml.safe_load((smoke / "config/methods.yaml").read_text())
+    assert {f"fit_{name}" for name in methods} <= set(listed)
+    targets = {"data", "linear", "sorr", "deep", "tables", "figures", "report", "all"}
+    stages = {"fetch", "prepare", "extract_features", "tune", "tabulate", "draw", "compare"}
+    assert targets | stages <= set(listed)
+    graph = snakemake(smoke, "--rulegraph").stdout
+    assert "fit_svm_pauc_tight" in graph
+
+
+def test_a_mistake_stops_before_any_job(smoke):
+    done = snakemake(smoke, "-n", "--config", "scale=opne")
+    assert done.returncode != 0
+    assert "the nearest known name is 'open'" in done.stdout + done.stderr
+
+
+NEW = '''"""Scores by the first feature."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pauc_core.solver import State
+
+
+@dataclass(kw_only=True)
+class NewState(State):
+    w: np.ndarray
+
+    def iterates(self):
+        return {"scored": self.w}
+
+
+@dataclass(frozen=True, kw_only=True)
+class New:
+    sign: float
+    goals: ClassVar[frozenset[str]] = frozenset({"pauc"})
+    models: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def init(self, problem, rng):
+        w = problem.model.start(rng)
+        w[0] = self.sign
+        return NewState(w=w, finished=True)
+
+    def step(self, problem, state, rng):
+        return state
+'''
+GUEST = '''
+rule fit_guest:
+    input:
+        f"{RESULTS}/data/gen-a9a/meta.json",
+    output:
+        multiext(
+            f"{RESULTS}/runs/{{experiment}}/{{dataset}}/guest/seeds-{{first}}-{{last}}/",
+            "summary.jsonl",
+            "traces.csv",
+            "scores.csv.gz",
+        ),
+    log:
+        f"{RESULTS}/logs/fit/{{experiment}}/{{dataset}}/guest/seeds-{{first}}-{{last}}.log",
+    conda:
+        "../../envs/suite.yaml"
+    shell:
+        "sh workflow/rules/baselines/guest.sh {output} > {log} 2>&1"
+'''
+GUEST_SCRIPT = """\
+for seed in 0 1; do
+  echo '{"experiment": "race-gen", "dataset": "gen-a9a", "method": "guest", "label": "Guest",' \\
+    '"use": "", "goal": "pauc", "loss": "none", "model": "linear", "tuned": false,' \\
+    "\\"seed\\": $seed, \\"params\\": {}, \\"budget\\": {}, \\"code_digest\\": \\"shell\\"," \\
+    '"versions": {}, "outcome": "converged", "reason": "done", "pauc_test": 0.5,' \\
+    '"fpr_low": 0.05, "fpr_high": 0.5, "provenance": "generated"}'
+done > "$1"
+echo 'seed,step,epoch,work,seconds,wall,objective,pauc_train,pauc_valid,pauc_test' > "$2"
+printf 'seed,part,row,label,score\\n0,test,0,1,0.2\\n0,test,1,0,0.1\\n' | gzip -n > "$3"
+"""
+
+
+def test_a_baseline_is_one_file_and_one_line_and_a_guest_needs_no_python(tmp_path):
+    project = copy_project(tmp_path)
+    small(project, {"race-gen": {"epochs": 1, "looks": 2}})
+    (project / "baselines/new.py").write_text(NEW)
+    guests = project / "workflow/rules/baselines"
+    guests.mkdir(exist_ok=True)
+    (guests / "guest.smk").write_text(GUEST)
+    (guests / "guest.sh").write_text(GUEST_SCRIPT)
+    with (project / "config/methods.yaml").open("a") as handle:
+        handle.write('new: {use: "baselines.new:New", label: New, params: {sign: 1.0}}\n')
+        handle.write("guest: {label: Guest}\n")
+    edit(
+        project / "config/experiments.yaml",
+        lambda c: c["race-gen"].update(methods=["new", "guest", "random_scores"]),
+    )
+    jobs = planned(project)
+    assert jobs["fit_new"] == jobs["fit_guest"] == 1
+    done = snakemake(project, "tables")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    frame = pd.read_parquet(project / "results/default/collected/summaries.parquet")
+    assert set(frame["method"]) == {"new", "guest", "random_scores"}
+    table = (project / "results/default/tables/race.csv").read_text()
+    assert "New" in table
+    assert "Guest" in table
+
+
+def mirror() -> Path | None:
+    given = Path(os.environ.get("PAUC_MIRROR") or ROOT.parent / "shared/data")
+    return given if given.is_dir() else None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(mirror() is None, reason="no mirror of the real data is at hand")
+def test_tiny_subsets_of_real_data(tmp_path):
+    project = copy_project(tmp_path)
+
+    def overlay(content):
+        seeds = {"seeds": [0], "epochs": 2, "looks": 3}
+        content["features"] = {"epochs": 1, "lr": 0.001, "batch": 16, "threads": 1}
+        content["experiments"] = {
+            "race-open": dict(seeds),
+            "linear-nih": dict(seeds),
+        }
+
+    edit(project / "config/scales/open.yaml", overlay)
+    edit(
+        project / "config/experiments.yaml",
+        lambda c: (
+            c["race-open"].update(datasets=["a9a", "w8a", "ijcnn1"]),
+            c["linear-nih"].update(datasets=["nih-features@D5"]),
+        ),
+    )
+    settings = ["scale=open", "subset=400", f"mirror={mirror()}"]
+    done = snakemake(project, "--config", *settings)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    frame = pd.read_parquet(project / "results/open-subset-400/collected/summaries.parquet")
+    assert set(frame["outcome"]) <= {"budget", "converged"}
+    assert set(frame["provenance"]) == {"paper", "stand-in"}
