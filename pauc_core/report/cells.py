@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.frames import FINE, Collected, Reports, Source, pick
+from pauc_core.report.frames import FINE, Collected, Reports, Source
 
 KEY = ["artifact", "dataset", "method", "metric"]
 AT_W = "@w"  # suffix of a method whose numbers are taken at w^(k) instead of vbar_n^(k)
@@ -158,7 +158,7 @@ def exceed_times(
     Columns seed, seconds, epoch, rival_seconds; NaN where it never does. A rival without that
     seed counts with the mean of its seeds. Empty where either did not run.
     """
-    traces = pick(collected.traces, source.experiment, dataset, method)
+    traces = collected.trace(source.experiment, dataset, method)
     rivals = collected.cell(source.experiment, dataset, rival).set_index("seed")
     levels = rivals.last_pauc_train.astype(float)
     column = "pauc_train" + suffix
@@ -180,7 +180,7 @@ def exceed_times(
 
 def last_train_w(collected: Collected, source: Source, dataset: str, method: str) -> pd.Series:
     """Training pAUC at w^(k) at each seed's last look."""
-    traces = pick(collected.traces, source.experiment, dataset, method)
+    traces = collected.trace(source.experiment, dataset, method)
     if "pauc_train_w" not in traces:
         return pd.Series(dtype=float)
     return traces.sort_values("step").groupby("seed").pauc_train_w.last().dropna()

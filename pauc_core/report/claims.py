@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 
 from pauc_core.report.cells import SUMMARY_COLUMN, exceed_times
-from pauc_core.report.curves import on_grid
+from pauc_core.report.curves import bundle
 from pauc_core.report.frames import (
     PROVENANCE,
     Collected,
@@ -20,7 +20,6 @@ from pauc_core.report.frames import (
     Source,
     load_reference,
     open_report,
-    pick,
 )
 from pauc_core.report.layout import dataset_label, method_label
 from pauc_core.report.paired import limits, paired_p
@@ -94,23 +93,23 @@ def relative_gain(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
 
 def falls_faster(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
     """Mean training loss over the epochs that both have run: lower has fallen faster."""
-    frames = [
-        on_grid(
-            pick(case.collected.traces, case.source.experiment, dataset, m), "epoch", "objective"
-        )
+    sides = [
+        bundle(case.collected.trace(case.source.experiment, dataset, m), "epoch", "objective")
         for m in (case.claim["method"], rival)
     ]
-    if any(frame.empty for frame in frames):
+    if sides[0] is None or sides[1] is None:
         return pd.DataFrame(columns=["seed", "ours", "theirs"]), "mean loss over epochs"
-    end = min(float(frame.epoch.max()) for frame in frames)
+    end = min(float(side.x[-1]) for side in sides if side)
     grid = np.linspace(0.0, end, 201)
-    sides = [
-        frame.groupby("seed")[["epoch", "objective"]].apply(
-            lambda part: float(np.interp(grid, part.epoch, part.objective).mean())
-        )
-        for frame in frames
-    ]
-    return pair(sides[0], sides[1]), f"mean loss over {end:.3g} epochs"
+    ours, theirs = (
+        pd.Series({
+            seed: np.interp(grid, side.x, values).mean()
+            for seed, values in zip(side.seeds, side.values, strict=True)
+        }).rename_axis("seed")
+        for side in sides
+        if side
+    )  # fmt: skip
+    return pair(ours, theirs), f"mean loss over {end:.3g} epochs"
 
 
 JUDGES: dict[str, Callable[[Case, str, str], tuple[Pairs, str]]] = {

@@ -2,60 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
 PAUCS = ("pauc_train", "pauc_valid", "pauc_test")
 
 
-def on_grid(traces: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
-    """Long frame (seed, x, y): each seed of one cell at the looks of the first, interpolated.
+@dataclass(frozen=True)
+class Bundle:
+    """The curves of one cell's seeds on one grid; ``values`` has a row a seed."""
 
-    The grid ends where the first seed to stop ends, so that no point is a mean over fewer seeds.
+    seeds: np.ndarray
+    x: np.ndarray
+    values: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.asarray(self.values.mean(axis=0))
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """Standard deviation over seeds; one seed has none."""
+        if len(self.seeds) < 2:
+            return np.zeros(len(self.x))
+        return np.asarray(self.values.std(axis=0, ddof=1))
+
+
+def bundle(frame: pd.DataFrame, x: str, y: str, grid: np.ndarray | None = None) -> Bundle | None:
+    """Each seed of one cell at common places, interpolated; None where nothing was measured.
+
+    Without a grid the places are the looks of the first seed, up to where the first seed to stop
+    ends, so that no point is a mean over fewer seeds.
     """
-    known = traces.dropna(subset=[x, y])
-    seeds = [part.sort_values(x) for _, part in known.groupby("seed") if len(part) > 1]
-    if not seeds:
-        return pd.DataFrame(columns=["seed", x, y])
-    end = min(float(part[x].iloc[-1]) for part in seeds)
-    looks = np.unique(seeds[0][x].to_numpy(dtype=float))
-    grid = np.append(looks[looks < end], end)
-    parts = [
-        pd.DataFrame({
-            "seed": part.seed.iloc[0],
-            x: grid,
-            y: np.interp(grid, part[x].to_numpy(dtype=float), part[y].to_numpy(dtype=float)),
-        })
-        for part in seeds
-    ]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
-
-
-def mean_curve(long: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
-    """Columns x, mean, deviation of seeds on one grid; one seed has no deviation."""
-    grouped = long.groupby(x)[y]
-    frame = pd.DataFrame({"mean": grouped.mean(), "deviation": grouped.std(ddof=1).fillna(0.0)})
-    return frame.reset_index().rename(columns={x: "x"})
+    seed = frame["seed"].to_numpy()
+    xs, ys = (frame[name].to_numpy(dtype=float, na_value=np.nan) for name in (x, y))
+    known = np.isfinite(xs) & np.isfinite(ys)
+    parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for value in np.unique(seed[known]):
+        here = known & (seed == value)
+        order = np.argsort(xs[here], kind="stable")
+        if len(order) > 1:
+            parts[value] = xs[here][order], ys[here][order]
+    if not parts:
+        return None
+    if grid is None:
+        end = min(places[-1] for places, _ in parts.values())
+        looks = np.unique(next(iter(parts.values()))[0])
+        grid = np.append(looks[looks < end], end)
+    values = np.stack([np.interp(grid, places, heights) for places, heights in parts.values()])
+    return Bundle(np.array(list(parts)), grid, values)
 
 
 def final_level(traces: pd.DataFrame, y: str) -> float:
     """What a cell's seeds end with in the mean: the last pAUC, or the lowest objective."""
-    grouped = traces.dropna(subset=[y]).sort_values("step").groupby("seed")[y]
-    if not grouped.ngroups:
+    curves = bundle(traces, "step", y)
+    if curves is None:
         return float("nan")
-    return float((grouped.last() if y in PAUCS else grouped.min()).mean())
-
-
-def roc_on_grid(roc: pd.DataFrame, points: int = 201) -> pd.DataFrame:
-    """Long frame (seed, fpr, tpr) of one cell at common false positive rates."""
-    grid = np.linspace(0.0, 1.0, points)
-    parts = []
-    for seed, part in roc.groupby("seed"):
-        part = part.sort_values(["fpr", "tpr"])
-        tpr = np.interp(grid, part.fpr.to_numpy(dtype=float), part.tpr.to_numpy(dtype=float))
-        parts.append(pd.DataFrame({"seed": seed, "fpr": grid, "tpr": tpr}))
-    return (
-        pd.concat(parts, ignore_index=True)
-        if parts
-        else pd.DataFrame(columns=["seed", "fpr", "tpr"])
-    )
+    ends = curves.values[:, -1] if y in PAUCS else curves.values.min(axis=1)
+    return float(ends.mean())

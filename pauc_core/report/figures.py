@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import pandas as pd
+import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from pauc_core.report.curves import PAUCS, final_level, mean_curve, on_grid, roc_on_grid
-from pauc_core.report.frames import Collected, Reports, Source, open_report, pick
+from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level
+from pauc_core.report.frames import Collected, Reports, Source, open_report
 from pauc_core.report.layout import dataset_label
 from pauc_core.report.style import Style, style_of
 from pauc_core.suite.files import atomic_path
@@ -107,43 +107,43 @@ class Painter:
     def _curve(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
     ) -> bool:
-        traces = pick(self.collected.traces, source.experiment, dataset, method)
-        x = config.get("x", "epoch")
-        long = on_grid(traces, x, y)
-        if long.empty:
+        traces = self.collected.trace(source.experiment, dataset, method)
+        curves = bundle(traces, config.get("x", "epoch"), y)
+        if curves is None:
             return False
-        self._line(axis, long, x, y, self._style(method))
+        self._line(axis, curves, self._style(method))
         return True
 
     def _roc(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
     ) -> bool:
-        long = roc_on_grid(pick(self.collected.roc, source.experiment, dataset, method))
-        if long.empty:
+        points = self.collected.curve(source.experiment, dataset, method)
+        curves = bundle(points, "fpr", "tpr", np.linspace(0.0, 1.0, 201))
+        if curves is None:
             return False
         if not axis.lines:
             low, high = self._band(source, dataset)
             axis.axvspan(low, high, color="#000000", alpha=0.07, lw=0)
             axis.set_xlim(0, 1)
             axis.set_ylim(0, 1.01)
-        self._line(axis, long, "fpr", "tpr", self._style(method))
+        self._line(axis, curves, self._style(method))
         return True
 
-    def _line(self, axis: Axes, long: pd.DataFrame, x: str, y: str, style: Style) -> None:
-        curve = mean_curve(long, x, y)
-        low, high = curve["mean"] - curve.deviation, curve["mean"] + curve.deviation
-        axis.fill_between(curve.x, low, high, color=style.colour, alpha=0.18, lw=0)
+    def _line(self, axis: Axes, curves: Bundle, style: Style) -> None:
+        mean, deviation = curves.mean, curves.deviation
+        axis.fill_between(
+            curves.x, mean - deviation, mean + deviation, color=style.colour, alpha=0.18, lw=0
+        )
         sns.lineplot(
-            data=curve,
-            x="x",
-            y="mean",
+            x=curves.x,
+            y=mean,
             ax=axis,
             estimator=None,  # averaged above: seaborn's own way takes seconds a panel
             color=style.colour,
             linestyle=style.line,
             marker=style.marker,
             markersize=4,
-            markevery=max(1, len(curve) // 8),
+            markevery=max(1, len(mean) // 8),
             markeredgecolor="white",
             markeredgewidth=0.4,
             lw=1.4,
@@ -152,7 +152,7 @@ class Painter:
 
     def _level(self, axis: Axes, source: Source, y: str, dataset: str, method: str) -> bool:
         """A dashed level: what a method without a comparable curve ends with."""
-        traces = pick(self.collected.traces, source.experiment, dataset, method)
+        traces = self.collected.trace(source.experiment, dataset, method)
         level = final_level(traces, y)
         if level != level:
             runs = self.collected.cell(source.experiment, dataset, method)

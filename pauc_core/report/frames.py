@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,26 @@ class Collected:
 
     def cell(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
         """Summary rows of one cell, one a seed."""
-        return pick(self.summaries, experiment, dataset, method)
+        return self._pick("summaries", experiment, dataset, method)
+
+    def trace(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+        """Looks of one cell, all seeds."""
+        return self._pick("traces", experiment, dataset, method)
+
+    def curve(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+        """ROC points of one cell, all seeds."""
+        return self._pick("roc", experiment, dataset, method)
+
+    def _pick(self, name: str, *cell: str) -> pd.DataFrame:
+        return self._cells[name].get(cell, getattr(self, name).iloc[:0])
+
+    @cached_property
+    def _cells(self) -> dict[str, dict[tuple[str, ...], pd.DataFrame]]:
+        """Rows by cell: comparing names row by row for every cell takes most of a report's time."""
+        return {
+            name: {tuple(map(str, k)): part for k, part in getattr(self, name).groupby(KEYS)}
+            for name in ("summaries", "traces", "roc")
+        }
 
     def provenance(self, experiment: str, dataset: str) -> str | None:
         """Whose data a dataset is, from its runs or, before any ran, from the catalogue."""
@@ -119,12 +139,6 @@ class Reports:
         """Place of a method in every list: as configured, then by name."""
         known = list(self.methods)
         return (known.index(method) if method in known else len(known), method)
-
-
-def pick(frame: pd.DataFrame, experiment: str, dataset: str, method: str) -> pd.DataFrame:
-    """Rows of one cell."""
-    here = (frame.experiment == experiment) & (frame.dataset == dataset) & (frame.method == method)
-    return frame[here]
 
 
 def load_collected(folder: str | Path) -> Collected:

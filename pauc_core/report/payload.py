@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.curves import on_grid, roc_on_grid
+from pauc_core.report.curves import bundle
 from pauc_core.report.frames import FINE, KEYS, PROVENANCE, Collected, Reports
 from pauc_core.report.layout import method_label
 from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER, style_of
@@ -56,19 +56,15 @@ def curves(collected: Collected) -> dict[str, Any]:
     for cell, traces in collected.traces.groupby(KEYS, sort=True):
         entry: dict[str, Any] = {"x": {}, "y": {}, "n": int(traces.seed.nunique())}
         for name in ("seconds", "work", *MEASURES):
-            long = on_grid(traces, "epoch", name)
-            if long.empty:
+            curves = bundle(traces, "epoch", name)
+            if curves is None:
                 continue
-            grouped = long.groupby("epoch")[name]
-            entry["x"].setdefault("epoch", column(grouped.mean().index))
+            entry["x"].setdefault("epoch", column(curves.x))
             if name not in MEASURES:
-                entry["x"][name] = column(grouped.mean())
+                entry["x"][name] = column(curves.mean)
             else:
-                deviation = grouped.std(ddof=1).fillna(0.0)
-                entry["y"][name] = {
-                    "mean": column(grouped.mean()),
-                    "deviation": column(deviation, 3),
-                }
+                deviation = column(curves.deviation, 3)
+                entry["y"][name] = {"mean": column(curves.mean), "deviation": deviation}
         if entry["y"]:
             out[key_of(cell)] = entry
     return out
@@ -83,12 +79,12 @@ def lowest(collected: Collected) -> dict[str, float]:
 def roc(collected: Collected) -> dict[str, Any]:
     """Mean and deviation over seeds of each cell's ROC curve."""
     out: dict[str, Any] = {}
+    grid = np.linspace(0.0, 1.0, 101)
     for cell, part in collected.roc.groupby(KEYS, sort=True):
-        grouped = roc_on_grid(part, points=101).groupby("fpr").tpr
-        out[key_of(cell)] = {
-            "tpr": column(grouped.mean(), 4),
-            "deviation": column(grouped.std(ddof=1).fillna(0.0), 3),
-        }
+        curves = bundle(part, "fpr", "tpr", grid)
+        if curves is not None:
+            mean, deviation = column(curves.mean, 4), column(curves.deviation, 3)
+            out[key_of(cell)] = {"tpr": mean, "deviation": deviation}
     return out
 
 

@@ -22,9 +22,10 @@ def measured_part(published_dir: str | Path) -> str:
     claims = pd.read_csv(published / "claims.csv", keep_default_na=False)
     claims = claims[claims.scope == "all"]
     lines = ["| found | claim of the paper | measured | data | in the paper |", "| --- " * 5 + "|"]
-    for row in claims.itertuples():
-        paper = row.paper_verdict or "figure only"
-        lines.append(f"| **{row.verdict}** | {row.statement} | {row.note} | {row.data} | {paper} |")
+    for row in claims.to_dict("records"):
+        cells = [row[name] for name in ("statement", "note", "data")]
+        cells = [f"**{row['verdict']}**", *cells, row["paper_verdict"] or "figure only"]
+        lines.append("| " + " | ".join(cells) + " |")
     for name in TABLES:
         path = published / "tables" / f"{name}.md"
         if path.is_file():

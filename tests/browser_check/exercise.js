@@ -1,0 +1,37 @@
+// Put after everything else: uses each switch and leaves what it saw in <pre id=probe>.
+(async () => {
+  const at = (id) => document.getElementById(id), out = {};
+  const wait = (ms) => new Promise((go) => setTimeout(go, ms));
+  while (document.documentElement.dataset.ready !== "yes") await wait(20);
+  const lines = () => at("curve-chart").data.filter((t) => t.meta).length;
+  const choose = (id, value) => { at(id).value = value; at(id).dispatchEvent(new Event("change")); };
+  const flip = (box) => { box.checked = !box.checked; box.dispatchEvent(new Event("change")); };
+  out.drawn = ["curve-chart", "roc-chart", "trial-chart"].map((id) => at(id).querySelectorAll(".scatterlayer .trace").length);
+  out.pictures = [...document.querySelectorAll("figure img")].map((i) => i.complete && i.naturalWidth > 0);
+  out.before = lines();
+  flip(document.querySelector("#curve-methods input"));
+  out.without = lines();
+  flip(document.querySelector("#curve-methods input"));
+  out.again = lines();
+  const first = at("curve-chart").data.find((t) => t.meta).y.at(-1);
+  choose("curve-y", "suboptimality");
+  out.lower = at("curve-chart").data.find((t) => t.meta).y.at(-1) < first;
+  flip(at("curve-logy"));
+  out.log = at("curve-chart").layout.yaxis.type;
+  flip(at("curve-bands"));
+  out.plain = at("curve-chart").data.length === lines();
+  choose("curve-x", "seconds");
+  out.x = at("curve-chart").layout.xaxis.title.text;
+  out.tasks = [...at("curve-task").options].map((o) => o.value).map((task) => { choose("curve-task", task); return lines(); });
+  choose("curve-y", "pauc_test");
+  out.rocs = [...at("roc-task").options].map((o) => o.value).map((task) => { choose("roc-task", task); return at("roc-chart").data.length; });
+  document.querySelector('button.open[data-key="linear-gen|gen-chest-features@D1|agd_sbcd"]').click();
+  out.dialog = at("provenance").open && at("provenance-body").querySelectorAll("tr").length;
+  at("provenance-close").click();
+  out.closed = !at("provenance").open;
+  out.seen = window.seen;
+  const pre = document.createElement("pre");
+  pre.id = "probe";
+  pre.textContent = JSON.stringify(out);
+  document.body.append(pre);
+})();

@@ -1,0 +1,88 @@
+"""Figures: panels as in the paper, equal bytes, marks, nothing empty without a word."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import pytest
+
+from pauc_core.report.figures import Painter, make_figures, save_figure
+from pauc_core.report.frames import open_report
+from pauc_core.report.style import style_of
+from tests.collected_fixture import write_collected
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "config" / "reports.yaml"
+PANELS = {1: 4, 2: 4, 3: 6, 4: 5, 5: 5, 6: 10, 7: 5}  # as the paper has them
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collected(
+        tmp_path_factory.mktemp("default"),
+        seeds=2,
+        drop=("chest-gen",),
+        fail=(("gen-chest-features@D2", "dca"),),
+    )
+
+
+@pytest.fixture(scope="module")
+def painter(folder: Path) -> Painter:
+    return Painter(*open_report(folder, REPORTS))
+
+
+@pytest.mark.parametrize("number", PANELS)
+def test_panels_are_the_papers_and_marked(painter: Painter, number: int) -> None:
+    figure = painter.figure(f"figure{number}")
+    shown = [axis for axis in figure.axes if axis.axison]
+    assert len(shown) == PANELS[number]
+    assert any("GENERATED DATA" in text.get_text() for text in figure.texts)
+    for axis in shown:
+        words = " ".join(text.get_text() for text in axis.texts)
+        assert len(axis.lines) >= 2 or "not run" in words, axis.get_title()
+        if number == 5:
+            assert "not run" in words
+        if "D2" in axis.get_title() and number in (1, 4, 7):
+            assert "DCA: nonfinite" in words
+
+
+def test_lines_are_means_over_seeds(painter: Painter) -> None:
+    axis = painter.figure("figure7").axes[0]
+    traces = painter.collected.traces.query(
+        "experiment == 'linear-gen' and dataset == 'gen-chest-features@D1' and method == 'agd_sbcd'"
+    )
+    expected = traces.groupby("seconds").pauc_train.mean().to_numpy()
+    blue = style_of(painter.reports, "agd_sbcd").colour
+    (line,) = [line for line in axis.lines if line.get_color() == blue]
+    assert line.get_ydata() == pytest.approx(expected)
+
+
+def test_a_method_looks_the_same_everywhere_and_apart_in_grey(painter: Painter) -> None:
+    for entry in painter.reports.figures.values():
+        styles = [style_of(painter.reports, m) for m in entry["methods"]]
+        for name in ("colour", "marker", "line"):
+            assert len({getattr(s, name) for s in styles}) == len(styles), entry["title"]
+    assert style_of(painter.reports, "unheard_of") == style_of(painter.reports, "unheard_of")
+
+
+def test_files_are_the_same_bytes_when_made_again(painter: Painter, tmp_path: Path) -> None:
+    first = save_figure(painter.figure("figure2"), tmp_path / "a", "figure2")
+    second = save_figure(painter.figure("figure2"), tmp_path / "b", "figure2")
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    assert b"CreationDate" not in first[1].read_bytes()
+
+
+@pytest.mark.slow
+def test_all_figures_are_written(folder: Path, tmp_path: Path) -> None:
+    written = make_figures(folder, ROOT / "reference", REPORTS, tmp_path)
+    assert {path.name for path in written} == {
+        f"figure{n}.{ending}" for n in PANELS for ending in ("png", "pdf")
+    }
+    text = b"".join(
+        zlib.decompress(part)
+        for part in re.findall(rb"stream\r?\n(x.*?)endstream", written[1].read_bytes(), re.DOTALL)
+    )
+    assert text

@@ -1,0 +1,211 @@
+"""Measured beside paper: cells, comparison, tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pauc_core.report.cells import exceed_times
+from pauc_core.report.compare import COLUMNS, compare, make_comparison
+from pauc_core.report.frames import (
+    ReportError,
+    load_collected,
+    load_reference,
+    load_reports,
+    open_report,
+)
+from pauc_core.report.readme import BEGIN, END, update_readme
+from pauc_core.report.tables import build_tables, make_tables, to_latex, to_markdown
+from tests.collected_fixture import write_collected
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE, REPORTS = ROOT / "reference", ROOT / "config" / "reports.yaml"
+FAILED = ("gen-chest-features@D3", "dca")
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("default")
+    return write_collected(folder, fail=(FAILED,), stale=("dca",))
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collected(tmp_path_factory.mktemp("open"), "open", drop=("chest-nih",))
+
+
+def compared(folder: Path) -> pd.DataFrame:
+    collected, reports = open_report(folder, REPORTS)
+    return compare(collected, reports, load_reference(REFERENCE))
+
+
+def test_every_number_of_the_paper_is_in_the_comparison_once(default: Path) -> None:
+    frame = compared(default)
+    reference = load_reference(REFERENCE)
+    key = ["artifact", "dataset", "method", "metric"]
+    assert not frame.duplicated(key).any()
+    joined = reference.merge(frame, on=key, how="left")
+    np.testing.assert_array_equal(joined["mean"], joined.paper)
+
+
+def test_means_deviations_and_gaps_are_those_of_the_seeds(default: Path) -> None:
+    collected = load_collected(default)
+    runs = collected.cell("linear-gen", "gen-chest-features@D1", "agd_sbcd").pauc_test
+    frame = compared(default).set_index(["artifact", "dataset", "method", "metric"])
+    row = frame.loc[("table2", "D1", "agd_sbcd", "test_pauc")]
+    assert row.ours == pytest.approx(runs.mean())
+    assert row.ours_deviation == pytest.approx(runs.std(ddof=1))
+    error = np.sqrt(runs.var(ddof=1) / 3 + 0.0081**2 / 5)
+    assert row.gap_in_standard_errors == pytest.approx((runs.mean() - 0.6721) / error)
+    assert row.verdict == "lower"
+
+
+def test_only_the_papers_own_data_are_comparable(default: Path, real: Path) -> None:
+    generated = compared(default)
+    assert not generated.comparable.any()
+    frame = compared(real)
+    chest = frame[frame.artifact.isin(["table1", "table2", "table6"])]
+    assert not chest.comparable.any()
+    assert set(chest[chest.ours.notna()].data) == {"an open stand-in"}
+    sets = frame[(frame.artifact == "table4") & frame.ours.notna()]
+    assert sets.comparable.all()
+    assert set(sets.verdict) == {"agrees"}
+
+
+def test_a_failed_cell_is_a_row_and_a_missing_one_says_not_run(default: Path, real: Path) -> None:
+    frame = compared(default).set_index(["artifact", "dataset", "method"])
+    row = frame.loc[("table2", "D3", "dca")]
+    assert (row.status, row.verdict) == ("failed", "only paper")
+    assert "nonfinite 3" in row.note
+    table = next(t for t in build_tables(default, REFERENCE, REPORTS) if t.name == "table2")
+    assert "failed" in to_markdown(table)
+    table = next(t for t in build_tables(real, REFERENCE, REPORTS) if t.name == "table2")
+    deep = [row for row in table.rows if row.block == "Deep model" and row.kind == "measured"]
+    assert [c.text for row in deep for c in row.cells] == ["not run"] * 20
+
+
+def test_exceeding_is_the_first_look_above_the_rival_of_the_same_seed(default: Path) -> None:
+    collected, reports = open_report(default, REPORTS)
+    dataset = "gen-chest-features@D2"
+    when = exceed_times(collected, reports.source("linear"), dataset, "agd_sbcd", "svm_pauc_tight")
+    assert when.seed.tolist() == [0, 1, 2]
+    for row in when.itertuples():
+        trace = collected.traces.query(
+            "experiment == 'linear-gen' and dataset == @dataset and method == 'agd_sbcd'"
+        )
+        trace = trace[trace.seed == row.seed].sort_values("epoch")
+        rival = collected.cell("linear-gen", dataset, "svm_pauc_tight").set_index("seed")
+        above = trace.pauc_train.to_numpy() > rival.last_pauc_train[row.seed]
+        assert row.epoch == trace.epoch.iloc[int(np.argmax(above))]
+    never = exceed_times(collected, reports.source("linear"), dataset, "random_scores", "dca")
+    assert never.seconds.isna().all()
+
+
+def test_a_rival_never_exceeded_says_never(default: Path, tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    frame = pd.read_parquet(folder / "summaries.parquet")
+    frame.loc[frame.method == "svm_pauc_tight", "last_pauc_train"] = 0.999
+    frame.to_parquet(folder / "summaries.parquet")
+    table = next(t for t in build_tables(folder, REFERENCE, REPORTS) if t.name == "table1")
+    assert table.rows[0].cells[2].text == "never"
+
+
+def test_best_is_bold_and_a_better_control_is_marked(default: Path) -> None:
+    table = next(t for t in build_tables(default, REFERENCE, REPORTS) if t.name == "table2")
+    linear = [r for r in table.rows if r.block == "Linear model" and r.kind == "measured"]
+    for i in range(5):
+        listed = [r for r in linear if not r.extra and np.isfinite(r.cells[i].mean)]
+        top = max(listed, key=lambda r: r.cells[i].mean)
+        assert [r.label for r in listed if r.cells[i].best] == [top.label]
+        for row in linear:
+            if row.extra:
+                assert row.cells[i].above == (row.cells[i].mean > top.cells[i].mean)
+                assert not row.cells[i].best
+    printed = [r for r in table.rows if r.kind == "paper" and r.block == "Linear model"]
+    assert [c.best for c in printed[0].cells] == [False, False, False, True, False]
+
+
+def test_an_unlisted_baseline_appears_below_the_line(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    frame = pd.read_parquet(folder / "summaries.parquet")
+    new = frame[(frame.method == "dca")].assign(method="new", label="Brand new")
+    pd.concat([frame, new]).to_parquet(folder / "summaries.parquet")
+    table = next(t for t in build_tables(folder, REFERENCE, REPORTS) if t.name == "table2")
+    (row,) = [r for r in table.rows if r.label == "Brand new"]
+    assert row.extra
+
+
+def test_files_of_every_table_carry_the_mark_of_generated_data(
+    default: Path, tmp_path: Path
+) -> None:
+    written = make_tables(default, REFERENCE, REPORTS, tmp_path)
+    for number in range(1, 7):
+        for ending in ("csv", "md", "tex"):
+            assert tmp_path / f"table{number}.{ending}" in written
+        assert "GENERATED DATA" in (tmp_path / f"table{number}.md").read_text()
+        assert "GENERATED DATA" in (tmp_path / f"table{number}.tex").read_text()
+    shown = pd.read_csv(tmp_path / "table2.csv")
+    assert {"D1", "D1 deviation", "D1 n"} <= set(shown.columns)
+
+
+def test_latex_is_balanced_and_escaped(real: Path) -> None:
+    for table in build_tables(real, REFERENCE, REPORTS):
+        text = to_latex(table)
+        assert text.count("{") == text.count("}")
+        body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+        widths = {
+            line.replace(r"\&", "").count("&") for line in body.splitlines() if line.endswith(r"\\")
+        }
+        assert widths == {len(table.columns) + 2}
+        assert "_" not in body.replace(r"\_", "")
+
+
+def test_comparison_file_has_its_columns(real: Path, tmp_path: Path) -> None:
+    make_comparison(real, REFERENCE, REPORTS, tmp_path / "comparison.csv")
+    frame = pd.read_csv(tmp_path / "comparison.csv")
+    assert list(frame.columns) == COLUMNS
+    assert set(frame.verdict) <= {"agrees", "higher", "lower", "only paper", "only ours"}
+
+
+def test_an_unknown_scale_and_an_empty_folder_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="expected one of default, open, paper"):
+        load_reports(REPORTS, "tiny")
+    with pytest.raises(ReportError, match=r"no summaries\.parquet"):
+        load_collected(tmp_path)
+
+
+def test_scales_name_existing_experiments_and_datasets() -> None:
+    import yaml
+
+    experiments = yaml.safe_load((ROOT / "config/experiments.yaml").read_text())
+    for scale in ("default", "open", "paper"):
+        for source in load_reports(REPORTS, scale).sources.values():
+            entry = experiments[source.experiment]
+            while "datasets" not in entry:
+                entry = experiments[entry["like"]]
+            for name in source.columns:
+                assert source.measured(name) in entry["datasets"], (scale, source.experiment)
+
+
+def test_readme_is_filled_between_its_markers_and_again_the_same(
+    real: Path, tmp_path: Path
+) -> None:
+    from pauc_core.report.claims import make_claims
+
+    make_tables(real, REFERENCE, REPORTS, tmp_path / "tables")
+    make_claims(real, REFERENCE, REPORTS, tmp_path / "claims.csv")
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    update_readme(readme, tmp_path)
+    first = readme.read_text()
+    assert first.startswith(f"before\n{BEGIN}\n| found |")
+    assert first.endswith(f"{END}\nafter\n")
+    assert "\nold\n" not in first
+    update_readme(readme, tmp_path)
+    assert readme.read_text() == first
+    readme.write_text("no markers")
+    with pytest.raises(ReportError, match="expected one line"):
+        update_readme(readme, tmp_path)
