@@ -25,7 +25,9 @@ except configuration.ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 RESULTS = SUITE.results
 RAW = SETTINGS["raw"]
-EXTRACTED = [name for name, entry in SUITE.datasets.items() if entry["kind"] == "extracted"]
+EXTRACTED = [
+    name for name, entry in SUITE.datasets.items() if entry["kind"] == "extracted"
+]
 
 
 def fitted(experiment, name):

@@ -24,23 +24,26 @@ for name, line in SUITE.methods.items():
                 "traces.csv",
                 "scores.csv.gz",
             ),
-        params:
-            cell=lambda wildcards, name=name: plain(
-                cells.cell_of(
-                    SUITE, SUITE.experiments[wildcards.experiment], wildcards.dataset, name
-                )
-            ),
-            seeds=lambda wildcards: SUITE.experiments[wildcards.experiment].seeds_between(
-                int(wildcards.first), int(wildcards.last)
-            ),
-            digest=digest(line["use"]),
-        threads: lambda wildcards: SUITE.experiments[wildcards.experiment].threads
-        resources:
-            **line.get("resources", {}),
         log:
             f"{RESULTS}/logs/fit/{{experiment}}/{{dataset}}/{name}/seeds-{{first}}-{{last}}.log",
         conda:
             ENV
+        threads: lambda wildcards: SUITE.experiments[wildcards.experiment].threads
+        resources:
+            **line.get("resources", {}),
+        params:
+            cell=lambda wildcards, name=name: plain(
+                cells.cell_of(
+                    SUITE,
+                    SUITE.experiments[wildcards.experiment],
+                    wildcards.dataset,
+                    name,
+                )
+            ),
+            seeds=lambda wildcards: SUITE.experiments[
+                wildcards.experiment
+            ].seeds_between(int(wildcards.first), int(wildcards.last)),
+            digest=digest(line["use"]),
         script:
             "../scripts/fit.py"
 

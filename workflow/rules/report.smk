@@ -4,9 +4,13 @@ FRAMES = ["summaries", "traces", "roc", "trials", "datasets"]
 
 rule tabulate:
     input:
-        summaries=[p for e in SUITE.experiments.values() for p in fitted(e, "summary.jsonl")],
+        summaries=[
+            p for e in SUITE.experiments.values() for p in fitted(e, "summary.jsonl")
+        ],
         traces=[p for e in SUITE.experiments.values() for p in fitted(e, "traces.csv")],
-        scores=[p for e in SUITE.experiments.values() for p in fitted(e, "scores.csv.gz")],
+        scores=[
+            p for e in SUITE.experiments.values() for p in fitted(e, "scores.csv.gz")
+        ],
         trials=sorted({p for e in SUITE.experiments.values() for p in tuned_files(e)}),
         datasets=rules.data.input,
         reference="reference/tables.csv",
@@ -15,16 +19,16 @@ rule tabulate:
         frames=expand(f"{COLLECTED}/{{name}}.parquet", name=FRAMES),
         meta=f"{COLLECTED}/meta.json",
         tables=directory(f"{RESULTS}/tables"),
+    log:
+        f"{RESULTS}/logs/tabulate.log",
+    conda:
+        ENV
     params:
         scale=SUITE.scale,
         settings=SETTINGS,
         root=str(ROOT),
         digest=digest("pauc_core.report.tables"),
         collecting=digest("pauc_core.suite.collect"),
-    log:
-        f"{RESULTS}/logs/tabulate.log",
-    conda:
-        ENV
     script:
         "../scripts/tabulate.py"
 
@@ -36,12 +40,12 @@ rule draw:
         reports="config/reports.yaml",
     output:
         directory(f"{RESULTS}/figures"),
-    params:
-        digest=digest("pauc_core.report.figures"),
     log:
         f"{RESULTS}/logs/draw.log",
     conda:
         ENV
+    params:
+        digest=digest("pauc_core.report.figures"),
     script:
         "../scripts/draw.py"
 
@@ -55,13 +59,13 @@ rule compare:
     output:
         comparison=f"{RESULTS}/comparison.csv",
         claims=f"{RESULTS}/claims.csv",
-    params:
-        digest=digest("pauc_core.report.claims"),
-        comparing=digest("pauc_core.report.compare"),
     log:
         f"{RESULTS}/logs/compare.log",
     conda:
         ENV
+    params:
+        digest=digest("pauc_core.report.claims"),
+        comparing=digest("pauc_core.report.compare"),
     script:
         "../scripts/compare.py"
 
@@ -76,14 +80,16 @@ rule report:
         reports="config/reports.yaml",
     output:
         report(
-            f"{RESULTS}/report/index.html", caption="../report/page.rst", category="Report"
+            f"{RESULTS}/report/index.html",
+            caption="../report/page.rst",
+            category="Report",
         ),
-    params:
-        digest=digest("pauc_core.report.page"),
     log:
         f"{RESULTS}/logs/report.log",
     conda:
         ENV
+    params:
+        digest=digest("pauc_core.report.page"),
     script:
         "../scripts/report.py"
 
