@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pauc_core import PartialAUCClassifier, pauc, pauc_loss, warm_fit
-from pauc_core.metrics import pauc_pairs
+from pauc_core import PartialAUCClassifier, pauc, pauc_loss, pauc_loss_grad, warm_fit
+from pauc_core.metrics import pauc_pairs, ranks
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
 
@@ -143,7 +143,7 @@ def test_labels_of_any_kind():
 
 def test_groups_are_never_cut():
     x, y = two_kinds(8, rows=3000)
-    groups = np.repeat(np.arange(300), 10)
+    groups = np.random.default_rng(0).integers(300, size=len(y))
     model = PartialAUCClassifier(random_state=0).fit(x, y, groups=groups)
     held = np.zeros(len(y), dtype=bool)
     held[model.held_out_] = True
@@ -250,28 +250,46 @@ def test_works_in_pipelines_grids_and_cross_validation():
     assert 0.6 < grid.best_score_ <= 1.0
 
 
-def test_the_loss_that_falls_is_the_exact_objective():
-    x, y = two_kinds(17, rows=800)
+def polished(x: np.ndarray, y: np.ndarray, **settings) -> tuple:
     everything = np.ones(len(y), dtype=bool)
     rows = warm_fit.ScaledRows.fit(x, everything)
     start, _ = warm_fit.logistic_start(rows, y, everything, max_iter=100)
     negatives = np.flatnonzero(~y)
-    band = warm_fit.Band(np.flatnonzero(y), negatives, len(negatives) // 20, len(negatives) // 2)
-    path = warm_fit.polish(
-        rows,
-        y,
-        everything,
-        band,
-        start,
-        **BAND,
-        loss="logistic",
-        penalty=0.1,
-        max_iter=20,
-        patience=5,
-        tol=1e-8,
-    )
+    band = warm_fit.Band(np.flatnonzero(y), negatives, *ranks(len(negatives), **BAND))
+    settings = {"penalty": 0.1, "max_iter": 20, "patience": 5, "tol": 1e-8} | settings
+    path = warm_fit.polish(rows, y, everything, band, start, **BAND, loss="logistic", **settings)
+    return rows, band, path
+
+
+def test_the_curves_are_the_exact_objective_and_the_metric():
+    x, y = two_kinds(17, rows=800)
+    rows, _, path = polished(x, y)
     for w, value, held_out in zip(path.weights, path.losses, path.held_out, strict=True):
         scores = rows.scores(w)
         assert value == pytest.approx(pauc_loss(scores[y], scores[~y], **BAND), rel=1e-9)
-        shares = band.shares(scores)
-        assert held_out == pytest.approx(shares.mean())
+        assert held_out == pytest.approx(pauc_pairs(y, scores, **BAND))
+
+
+def test_it_ends_where_the_penalised_objective_is_flat():
+    x, y = two_kinds(19, rows=800)
+    rows, _, path = polished(x, y, penalty=20.0, max_iter=200, patience=200, tol=0.0)
+
+    def slope(w: np.ndarray) -> float:
+        scores, slopes = rows.scores(w), np.empty(len(y))
+        _, slopes[y], slopes[~y] = pauc_loss_grad(scores[y], scores[~y], **BAND)
+        return float(np.linalg.norm(rows.pull(slopes) + 20.0 / y.sum() * w))
+
+    assert slope(path.weights[-1]) < 0.02 * slope(path.weights[0])
+
+
+def test_what_validates_below_the_start_is_never_kept():
+    x, y = two_kinds(20, rows=800)
+    rows, band, path = polished(x, y)
+    shares = [band.shares(rows.scores(w)) for w in path.weights]
+    # The start is made the best by a hair: the others cannot be told from it, and yet lose.
+    path.held_out = [1.0] + [1.0 - 1e-9] * (len(shares) - 1)
+    assert warm_fit._keep(path, rows, band, shares[-1]) == 0
+    path.held_out[2] = 1.0
+    assert warm_fit._keep(path, rows, band, shares[2]) == 2
+    # Clearly below the best one: not kept although it beats the start.
+    assert warm_fit._keep(path, rows, band, shares[2] + 0.1) == 0
