@@ -1,4 +1,4 @@
-import sys
+import os
 from pathlib import Path
 
 from pauc_core.provenance import code_digest
@@ -24,6 +24,9 @@ try:
 except configuration.ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 RESULTS = SUITE.results
+if SETTINGS.get("mirror"):
+    # Where bytes come from is no reason to fetch them again: not among a rule's params.
+    os.environ.update(PAUC_MIRROR=SETTINGS["mirror"])
 RAW = SETTINGS["raw"]
 EXTRACTED = [
     name for name, entry in SUITE.datasets.items() if entry["kind"] == "extracted"
@@ -59,3 +62,11 @@ def of_track(track):
 def digest(use):
     """The code's digest as a rule parameter, where the scale re-runs on changed mathematics."""
     return code_digest(use) if SUITE.digests else None
+
+
+def tuned_input(wildcards, method):
+    """The chosen values of a cell, where they were tuned."""
+    experiment = SUITE.experiments[wildcards.experiment]
+    if not SUITE.tuned(experiment, method):
+        return []
+    return f"{RESULTS}/tuned/{experiment.name}/{experiment.tune_on or wildcards.dataset}/{method}.json"

@@ -7,8 +7,12 @@ rule fetch:
         ENV
     params:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
-        raw=RAW,
-        mirror=SETTINGS.get("mirror"),
+        raw=lambda wildcards, output: str(Path(output[0]).parents[1]),
+        digest=lambda wildcards: (
+            digest("pauc_core.data.generate")
+            if "generate" in SUITE.entry(wildcards.stored)
+            else None
+        ),
     script:
         "../scripts/fetch.py"
 
@@ -28,7 +32,7 @@ rule prepare:
         ENV
     params:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
-        raw=RAW,
+        raw=lambda wildcards, input: str(Path(input[0]).parents[1]),
         subset=SETTINGS.get("subset"),
         digest=digest("pauc_core.data.prepare"),
     script:

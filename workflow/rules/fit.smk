@@ -1,12 +1,5 @@
 # One rule a line of config/methods.yaml. A guest that is no Python program brings a file of its
 # own in rules/baselines/ with a rule fit_NAME and the same outputs.
-def tuned_input(wildcards, method):
-    experiment = SUITE.experiments[wildcards.experiment]
-    if not SUITE.tuned(experiment, method):
-        return []
-    return f"{RESULTS}/tuned/{experiment.name}/{experiment.tune_on or wildcards.dataset}/{method}.json"
-
-
 for name, line in SUITE.methods.items():
     if "use" not in line:
         continue

@@ -10,9 +10,4 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 with job(snakemake.log[0]):
-    fetch(
-        snakemake.wildcards.stored,
-        snakemake.params.entry,
-        Path(snakemake.params.raw),
-        mirror=snakemake.params.mirror,
-    )
+    fetch(snakemake.wildcards.stored, snakemake.params.entry, Path(snakemake.params.raw))
