@@ -95,7 +95,9 @@ def pauc(
     pos, neg = _split(y_true, scores, pos_label)
     above, tied = _negatives_above(np.sort(pos), neg, math.ceil(fpr_high * neg.size))
     area = _area(above, tied, fpr_low * neg.size, fpr_high * neg.size).sum()
-    return _rescale(float(area) / (pos.size * neg.size), fpr_low, fpr_high, scale)
+    # Rounding must not carry a perfect ranking past the band's width.
+    share = min(float(area) / (pos.size * neg.size), fpr_high - fpr_low)
+    return _rescale(share, fpr_low, fpr_high, scale)
 
 
 def auc(y_true: ArrayLike, scores: ArrayLike, *, pos_label: object = None) -> float:

@@ -265,3 +265,9 @@ def test_importing_the_metric_is_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@given(st.integers(1, 40), st.integers(2, 40), st.floats(0, 0.6), st.floats(0.3, 0.4))
+def test_a_perfect_ranking_is_never_above_one(n_pos, n_neg, low, width):
+    labels = np.arange(n_pos + n_neg) < n_pos
+    assert pauc(labels, labels.astype(float), fpr_low=low, fpr_high=low + width) <= 1.0
