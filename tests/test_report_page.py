@@ -116,7 +116,7 @@ def test_page_is_the_same_when_made_again(made: Path, page: str) -> None:
 
 def test_a_missing_table_is_one_sentence(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made, tmp_path / "copy")
-    (tmp_path / "copy/tables/table3.csv").unlink()
+    (tmp_path / "copy" / "tables" / "table3.csv").unlink()
     with pytest.raises(ReportError, match=r"no table3\.csv; make the tables first"):
         write(tmp_path / "copy", tmp_path / "index.html")
 

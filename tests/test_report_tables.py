@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from pauc_core.report.frames import (
     load_reports,
     open_report,
 )
+from pauc_core.report.layout import Builder, Table
 from pauc_core.report.readme import BEGIN, END, update_readme
 from pauc_core.report.tables import build_tables, make_tables, to_latex, to_markdown
 from tests.collected_fixture import write_collected
@@ -37,6 +39,13 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_collected(tmp_path_factory.mktemp("open"), "open", drop=("chest-nih",))
 
 
+@cache
+def table_of(folder: Path, name: str) -> Table:
+    collected, reports = open_report(folder, REPORTS)
+    return Builder(collected, reports, compared(folder)).table(name)
+
+
+@cache
 def compared(folder: Path) -> pd.DataFrame:
     collected, reports = open_report(folder, REPORTS)
     return compare(collected, reports, load_reference(REFERENCE))
@@ -80,9 +89,9 @@ def test_a_failed_cell_is_a_row_and_a_missing_one_says_not_run(default: Path, re
     row = frame.loc[("table2", "D3", "dca")]
     assert (row.status, row.verdict) == ("failed", "only paper")
     assert "nonfinite 3" in row.note
-    table = next(t for t in build_tables(default, REFERENCE, REPORTS) if t.name == "table2")
+    table = table_of(default, "table2")
     assert "failed" in to_markdown(table)
-    table = next(t for t in build_tables(real, REFERENCE, REPORTS) if t.name == "table2")
+    table = table_of(real, "table2")
     deep = [row for row in table.rows if row.block == "Deep model" and row.kind == "measured"]
     assert [c.text for row in deep for c in row.cells] == ["not run"] * 20
 
@@ -109,12 +118,12 @@ def test_a_rival_never_exceeded_says_never(default: Path, tmp_path: Path) -> Non
     frame = pd.read_parquet(folder / "summaries.parquet")
     frame.loc[frame.method == "svm_pauc_tight", "last_pauc_train"] = 0.999
     frame.to_parquet(folder / "summaries.parquet")
-    table = next(t for t in build_tables(folder, REFERENCE, REPORTS) if t.name == "table1")
+    table = table_of(folder, "table1")
     assert table.rows[0].cells[2].text == "never"
 
 
 def test_best_is_bold_and_a_better_control_is_marked(default: Path) -> None:
-    table = next(t for t in build_tables(default, REFERENCE, REPORTS) if t.name == "table2")
+    table = table_of(default, "table2")
     linear = [r for r in table.rows if r.block == "Linear model" and r.kind == "measured"]
     for i in range(5):
         listed = [r for r in linear if not r.extra and np.isfinite(r.cells[i].mean)]
@@ -133,7 +142,7 @@ def test_an_unlisted_baseline_appears_below_the_line(tmp_path: Path) -> None:
     frame = pd.read_parquet(folder / "summaries.parquet")
     new = frame[(frame.method == "dca")].assign(method="new", label="Brand new")
     pd.concat([frame, new]).to_parquet(folder / "summaries.parquet")
-    table = next(t for t in build_tables(folder, REFERENCE, REPORTS) if t.name == "table2")
+    table = table_of(folder, "table2")
     (row,) = [r for r in table.rows if r.label == "Brand new"]
     assert row.extra
 
