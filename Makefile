@@ -7,7 +7,7 @@ RUN := .venv/bin
 LAUNCH := $(RUN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test test-all lint fuzz bench readme explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
@@ -54,3 +54,14 @@ explain: $(STAMP)
 
 clean:
 	rm -rf results/default .snakemake .pytest_cache .mypy_cache .ruff_cache
+
+# The contract tests on a method that lies outside the tree; PARAMS is JSON.
+check-baseline: $(STAMP)
+	USE='$(USE)' PARAMS='$(PARAMS)' $(RUN)/pytest tests/test_contract.py
+
+# Tables, figures and page of the published runs, from their collected frames alone.
+published: $(STAMP)
+	$(RUN)/python -m pauc_core.suite.publish results/published
+
+readme: $(STAMP)
+	$(RUN)/python -m pauc_core.report.readme README.md results/published

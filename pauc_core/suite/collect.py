@@ -65,7 +65,7 @@ def collect(
             content.reset_index(drop=True).to_parquet(temporary)
     meta = {
         "scale": scale,
-        "settings": settings,
+        "settings": {key: settings.get(key) for key in ("subset", "device")},
         "command": f"snakemake --cores all --config scale={scale}",
         "commit": commit(root),
         "versions": versions(),
