@@ -7,9 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.losses import get_loss
-from pauc_core.models.linear import LinearModel
-from pauc_core.objective import pauc_loss_grad, sorr_loss_grad
+from pauc_core.full_gradient import range_loss_grad
 from pauc_core.solver import Iterate, Problem, State
 
 DESCENT, CURVATURE = 1e-4, 0.9  # weak Wolfe conditions
@@ -131,25 +129,11 @@ def _count(problem: Problem, state: LBFGSState) -> None:
 def value_and_gradient(
     problem: Problem, w: np.ndarray, whole: bool = False
 ) -> tuple[float, np.ndarray]:
-    """Exact objective of the training part and its (sub)gradient: two passes over the rows."""
-    model = problem.model
-    assert isinstance(model, LinearModel)
-    scores = model.scores(w, problem.train)
-    if not np.isfinite(scores).all():
-        return np.inf, np.full_like(w, np.nan)
-    labels = problem.train.labels
-    sorr = problem.goal == "sorr"
-    m, n = (0, len(labels) if sorr else int((~labels).sum())) if whole else problem.ranks
-    if sorr:
-        sign = np.where(labels, 1.0, -1.0)
-        value, weights = sorr_loss_grad(problem.row_losses(scores), m, n)
-        slopes = weights * sign * get_loss(problem.loss).slope(sign * scores)
-    else:
-        slopes = np.empty_like(scores)
-        value, slopes[labels], slopes[~labels] = pauc_loss_grad(
-            scores[labels], scores[~labels], m=m, n=n, loss=problem.loss
-        )
-    return value, model.pull(problem.train, slopes)
+    """Exact objective, of the band or of the whole range, and its (sub)gradient."""
+    if not whole:
+        return range_loss_grad(problem, w, *problem.ranks)
+    train = problem.train
+    return range_loss_grad(problem, w, 0, len(train if problem.goal == "sorr" else train.negatives))
 
 
 def _inverse_times(state: LBFGSState) -> np.ndarray:

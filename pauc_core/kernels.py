@@ -15,9 +15,9 @@ from numba import njit
 LOGISTIC, SIGMOID, SQUARED_HINGE = 0, 1, 2
 CODES = {"logistic": LOGISTIC, "sigmoid": SIGMOID, "squared_hinge": SQUARED_HINGE}
 
-# exp(600) squared is infinite and exp(-600) squared is zero, which 1 / (1 + .) turns into the right
-# limits; past this spread of scores a product could become zero times infinity.
-SPREAD = 1200.0
+# Up to this spread of scores the product of two terms 1 + exp(p_i - q_j) is below the largest
+# float64; past it the stable branch takes over.
+SPREAD = 350.0
 
 # Sums may be reordered; infinities and NaN must keep their meaning, so no full fastmath.
 FAST = {"reassoc", "contract", "nsz"}
@@ -168,31 +168,41 @@ def _pair_sums(
     low = min(p.min(), q.min())
     high = max(p.max(), q.max())
     fast = code != SQUARED_HINGE and high - low <= SPREAD
-    middle = 0.5 * (low + high)
+    middle, half = 0.5 * (low + high), len(q) // 2
     down[:] = 0.0
     if fast:
         for j in range(len(q)):
             shrunk[j] = np.exp(middle - q[j])
     for i in range(len(p)):
-        threshold = p[i] - _gap_at(lam[drawn[i]], code)
+        above[i] = lam[drawn[i]]  # all at once: scattered reads overlap, between pairs they wait
+    for i in range(len(p)):
+        threshold = p[i] - _gap_at(above[i], code)
         total = 0.0
         count = 0.0
         if fast:
             # sigma(q_j - p_i) = 1 / (1 + exp(p_i) exp(-q_j)): exp for a row, not for a pair.
             grown = np.exp(p[i] - middle)
-            if code == LOGISTIC:
-                for j in range(len(q)):
-                    on = 1.0 if q[j] > threshold else 0.0
-                    slope = on / (1.0 + grown * shrunk[j])
-                    count += on
-                    total += slope
-                    down[j] += slope
-            else:
-                for j in range(len(q)):
-                    on = 1.0 if q[j] > threshold else 0.0
-                    sigma = 1.0 / (1.0 + grown * shrunk[j])
-                    slope = on * sigma * (1.0 - sigma)
-                    count += on
+            for j in range(half):
+                # One division serves two pairs: divisions are what this loop waits for.
+                one = 1.0 + grown * shrunk[j]
+                two = 1.0 + grown * shrunk[half + j]
+                inverse = 1.0 / (one * two)
+                first, second = inverse * two, inverse * one
+                if code == SIGMOID:
+                    first *= 1.0 - first
+                    second *= 1.0 - second
+                on = 1.0 if q[j] > threshold else 0.0
+                also = 1.0 if q[half + j] > threshold else 0.0
+                first *= on
+                second *= also
+                count += on + also
+                total += first + second
+                down[j] += first
+                down[half + j] += second
+            for j in range(2 * half, len(q)):
+                if q[j] > threshold:
+                    slope = _descent(p[i] - q[j], code)
+                    count += 1.0
                     total += slope
                     down[j] += slope
         else:
@@ -254,6 +264,19 @@ def _pull(x: np.ndarray, rows: np.ndarray, coef: np.ndarray, out: np.ndarray) ->
             two[f] += a2 * x[a, f] + b2 * x[b, f] + c2 * x[c, f] + d2 * x[d, f]
 
 
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def _fold(
+    v: np.ndarray, v_sum: np.ndarray, scale: np.ndarray, center: np.ndarray, folded: np.ndarray
+) -> float:
+    """Add v to its sum, fold the scaling into it, and return the score of the center."""
+    offset = 0.0
+    for f in range(len(v)):
+        v_sum[f] += v[f]
+        folded[f] = v[f] / scale[f]
+        offset += folded[f] * center[f]
+    return offset
+
+
 @njit(cache=True, error_model="numpy")
 def _block(
     x: np.ndarray,
@@ -289,17 +312,14 @@ def _block(
     p, up, above = np.zeros(count_i), np.empty(count_i), np.empty(count_i)
     q, down, shrunk = np.empty(count_j), np.empty(count_j), np.empty(count_j)
     mean = 1.0 / (count_i * count_j)
+    keep, stay, move = mu / (mu + eta), eta / (mu + eta), eta * mu / (mu + eta)
     for step in range(len(pos_draws)):
         for k in range(head):
             rows[k] = pos_rows[pos_draws[step, k]]
         for k in range(count_j):
             rows[head + k] = neg_rows[neg_draws[step, k]]
         for s in range(calls):
-            offset[s] = 0.0
-            for f in range(width):
-                v_sum[s, f] += v[s, f]
-                folded[s, f] = v[s, f] / scale[f]
-                offset[s] += folded[s, f] * center[f]
+            offset[s] = _fold(v[s], v_sum[s], scale, center, folded[s])
         _products(x, rows, folded, raw)
         for s in range(calls):
             for k in range(head):
@@ -322,6 +342,6 @@ def _block(
                 drift[s, pos_draws[step, k]] += (first + step + 1) * change
         _pull(x, rows, coef, pulled)  # Alg. 1 line 5
         for s in range(calls):
-            for f in range(width):  # Alg. 1 line 6
+            for f in range(width):  # Alg. 1 line 6, (v/eta + w/mu - G) / (1/eta + 1/mu)
                 slope = (pulled[s, f] - offset[s] * center[f]) / scale[f]
-                v[s, f] = (v[s, f] / eta + w[f] / mu - slope) / (1.0 / eta + 1.0 / mu)
+                v[s, f] = keep * v[s, f] + stay * w[f] - move * slope

@@ -9,7 +9,7 @@ import numpy as np
 
 from pauc_core.solver import Part
 
-BLOCK = 8192
+BLOCK = 2048  # rows at a time: the float64 copies of a block stay small beside the data
 
 
 @dataclass(frozen=True)
