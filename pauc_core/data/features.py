@@ -27,7 +27,7 @@ from pauc_core.random import stream, torch_generator
 
 VALID_SHARE = 0.1
 SAVE_EVERY = 50  # batches between two checkpoints of the training
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 64
 STATISTICS_BATCHES = 100  # through which random weights get their batch-norm statistics
 
 

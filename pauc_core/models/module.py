@@ -17,7 +17,7 @@ from pauc_core.models.networks import initialise
 from pauc_core.random import torch_generator
 from pauc_core.solver import Part
 
-SCORED_AT_ONCE = 256
+SCORED_AT_ONCE = 64  # on one core up to 1.5 times faster than 256
 LAYOUT = torch.channels_last  # a sixth faster than torch's own order on one core
 # Mean and deviation of ImageNet's colours over all pixels scaled to [0, 1]; grey is their mean.
 COLOUR = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
