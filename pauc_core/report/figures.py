@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level
 from pauc_core.report.frames import Collected, Reports, Source, open_report
@@ -87,11 +88,14 @@ class Painter:
         if not drawn & set(config["methods"]):
             axis.set_xticks([])
             axis.set_yticks([])
+        elif panel != "roc":
+            self._stretch(axis)
         absent = [self._absent(source, dataset, m) for m in config["methods"] if m not in drawn]
         if absent:
             axis.text(
                 0.97, 0.5, "\n".join(absent), ha="right", va="center", transform=axis.transAxes,
                 fontsize=7.5, color="#B00020",
+                bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5},
             )  # fmt: skip
         sorr = panel == "objective" and source.experiment.startswith("sorr")
         axis.set_ylabel(AXIS["sorr" if sorr else panel])
@@ -102,7 +106,21 @@ class Painter:
         """Why a method has no curve here."""
         runs = self.collected.cell(source.experiment, dataset, method)
         why = "not run" if runs.empty else str(runs.outcome.iloc[0])
-        return f"{self._style(method).label}: {why}"
+        return f"{self._style(method).label.partition(',')[0]}: {why}"
+
+    def _stretch(self, axis: Axes) -> None:
+        """Looks lie close at the start, where most happens: stretch x there, with 0 in view."""
+        curves = [np.asarray(line.get_xdata()) for line in axis.lines]
+        places = np.unique(np.concatenate([xs for xs in curves if len(xs) > 2] or [np.zeros(1)]))
+        inside = places[places > 0]
+        if len(inside) > 3 and inside[-1] > 20 * inside[0]:
+            first = inside[2]
+            axis.set_xscale("symlog", linthresh=first, linscale=0.4)
+            axis.set_xlim(0, inside[-1] * 1.05)
+            powers = 10.0 ** np.arange(np.ceil(np.log10(first)), np.log10(inside[-1]) + 0.01)
+            axis.xaxis.set_major_locator(FixedLocator([0.0, *powers]))
+            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.xaxis.set_minor_locator(NullLocator())
 
     def _curve(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str

@@ -245,7 +245,11 @@ class Builder:
             if source.note and source.note not in table.notes:
                 table.notes.append(source.note)
         table.provenance = list(found)
-        table.warnings = [NOT_THE_PAPERS[w] for w in found if w in NOT_THE_PAPERS]
+        # Real data of others mislead only where the paper's numbers stand beside them.
+        beside = any(row.kind == "paper" for row in table.rows)
+        table.warnings = [
+            NOT_THE_PAPERS[w] for w in found if w == "generated" or (beside and w in NOT_THE_PAPERS)
+        ]
         for whose, names in found.items():
             table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {_listed(names)}.")
         counts = sorted({c.n for r in table.rows for c in r.cells if c.n and r.kind == "measured"})

@@ -15,7 +15,7 @@ import plotly.offline
 
 from pauc_core.report import payload
 from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports, open_report
-from pauc_core.report.layout import NOT_THE_PAPERS, Builder
+from pauc_core.report.layout import Builder
 from pauc_core.report.tables import blocks, heading
 from pauc_core.suite.files import write_text
 
@@ -39,12 +39,6 @@ def read_comparison(path: str | Path) -> pd.DataFrame:
     for name in words:
         frame[name] = frame[name].fillna("")
     return frame
-
-
-def marks(collected: Collected) -> list[str]:
-    """The warnings that the page's head must show."""
-    found = collected.summaries.provenance.dropna().unique()
-    return [NOT_THE_PAPERS[whose] for whose in NOT_THE_PAPERS if whose in found]
 
 
 def dataset_rows(collected: Collected) -> list[dict[str, Any]]:
@@ -104,7 +98,7 @@ def render(
     text: str = environment.get_template("page.html.j2").render(
         meta=collected.meta,
         scale=reports.scale,
-        marks=marks(collected),
+        marks=dict.fromkeys(warning for table in tables for warning in table.warnings),
         datasets=dataset_rows(collected),
         claims=claim_rows(claims),
         ranks=[
