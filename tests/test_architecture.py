@@ -101,7 +101,7 @@ def test_files_stay_short():
     for path in [*files("pauc_core/**/*.py"), *files("workflow/**/*.py")]:
         assert path.read_text().count("\n") <= 350, f"{path} is two rooms in one"
     for path in files("baselines/*.py"):
-        assert path.read_text().count("\n") <= 130, f"{path}: the runner should own more of it"
+        assert path.read_text().count("\n") <= 160, f"{path}: the runner should own more of it"
     assert (ROOT / "Snakefile").read_text().count("\n") < 60
 
 

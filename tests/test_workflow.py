@@ -117,6 +117,17 @@ def test_the_smoke_run_makes_everything(smoke):
     assert set(frame["provenance"]) == {"generated"}
 
 
+def test_generated_sets_are_honest_test_beds(smoke):
+    frame = pd.read_parquet(smoke / "results/default/collected/summaries.parquet")
+    frame = frame[frame["experiment"] == "race-gen"]
+    means = frame.groupby(["dataset", "method"])["pauc_test"].mean().unstack()
+    chance = (0.05 + 0.5) / 2  # the mean of the rates in the band
+    assert (means["random_scores"] - chance).abs().max() < 0.05
+    trained = means.drop(columns="random_scores")
+    assert trained.max().max() <= 0.98
+    assert (trained.max(axis=1) - trained.min(axis=1)).min() >= 0.03
+
+
 def test_a_number_leads_back_to_its_line(smoke):
     results = smoke / "results/default"
     row = pd.read_parquet(results / "collected/summaries.parquet").iloc[0]
@@ -210,7 +221,7 @@ class New:
     def step(self, problem, state, rng):
         return state
 '''
-GUEST = '''
+GUEST = """
 rule fit_guest:
     input:
         f"{RESULTS}/data/gen-a9a/meta.json",
@@ -227,7 +238,7 @@ rule fit_guest:
         "../../envs/suite.yaml"
     shell:
         "sh workflow/rules/baselines/guest.sh {output} > {log} 2>&1"
-'''
+"""
 GUEST_SCRIPT = """\
 for seed in 0 1; do
   echo '{"experiment": "race-gen", "dataset": "gen-a9a", "method": "guest", "label": "Guest",' \\
@@ -299,3 +310,49 @@ def test_tiny_subsets_of_real_data(tmp_path):
     frame = pd.read_parquet(project / "results/open-subset-400/collected/summaries.parquet")
     assert set(frame["outcome"]) <= {"budget", "converged"}
     assert set(frame["provenance"]) == {"paper", "stand-in"}
+
+
+@pytest.mark.slow
+def test_the_papers_scale_on_a_fabricated_chexpert(tmp_path):
+    """Sizes alone are reduced: pictures, patients, epochs, grids, tasks."""
+    from pauc_core.data.generated_pictures import make_chest
+
+    project = copy_project(tmp_path / "project")
+    tree = tmp_path / "CheXpert-v1.0-small"
+    make_chest(tree, ["train.csv", "valid.csv"], patients=[90, 30], size=32, seed=0)
+    small_deep = {
+        "agd_sbcd_deep": {"c": [0.1]},
+        "minibatch": {"lr": [0.1]},
+        "cross_entropy": {"lr": [0.001]},
+        "auc_margin": {"lr": [0.1]},
+    }
+    small_linear = {name: {"c": [1]} for name in ("agd_sbcd", "dca", "proximal_dca")}
+    small_linear["proximal_dca_normalised"] = {"c": [1]}
+
+    def overlay(content):
+        experiments = content["experiments"]
+        for name in set(experiments) - {"linear-chexpert", "mu-chexpert", "chest-chexpert"}:
+            del experiments[name]
+        for budget in experiments.values():
+            budget.update(seeds=[0], epochs=1, looks=2, look_rows=40, step_epochs=0.25)
+            budget.update(threads=1, tune_cores=2)
+        experiments["linear-chexpert"] = {**experiments["linear-chexpert"], "grids": small_linear}
+        experiments["mu-chexpert"] = {**experiments["mu-chexpert"], "tune": False}
+        experiments["chest-chexpert"] = {**experiments["chest-chexpert"], "grids": small_deep}
+        content["features"].update(epochs=1, threads=1)
+
+    def catalogue(content):
+        content["linear-chexpert"]["datasets"] = ["chexpert-features@D5"]
+        content["mu-chexpert"]["datasets"] = ["chexpert-features@D5"]
+        content["chest-chexpert"]["datasets"] = ["chexpert@D5"]
+
+    edit(project / "config/scales/paper.yaml", overlay)
+    edit(project / "config/experiments.yaml", catalogue)
+    edit(project / "config/datasets.yaml", lambda c: c["chexpert"].update(size=32, expect=None))
+    settings = ["scale=paper", f"paths={{chexpert: {tree}}}"]
+    done = snakemake(project, "--config", *settings)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    frame = pd.read_parquet(project / "results/paper/collected/summaries.parquet")
+    assert set(frame["outcome"]) <= {"budget", "converged"}
+    assert set(frame["provenance"]) == {"paper"}
+    assert (project / "results/paper/report/index.html").exists()

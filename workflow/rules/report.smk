@@ -1,4 +1,9 @@
 COLLECTED = f"{RESULTS}/collected"
+TEMPLATE = [
+    str(p)
+    for p in sorted((ROOT / "pauc_core/report").glob("page.*"))
+    if p.suffix != ".py"
+]
 FRAMES = ["summaries", "traces", "roc", "trials", "datasets"]
 
 
@@ -59,6 +64,7 @@ rule compare:
     output:
         comparison=f"{RESULTS}/comparison.csv",
         claims=f"{RESULTS}/claims.csv",
+        ranks=f"{RESULTS}/ranks.csv",
     log:
         f"{RESULTS}/logs/compare.log",
     conda:
@@ -77,7 +83,9 @@ rule report:
         figures=f"{RESULTS}/figures",
         comparison=f"{RESULTS}/comparison.csv",
         claims=f"{RESULTS}/claims.csv",
+        ranks=f"{RESULTS}/ranks.csv",
         reports="config/reports.yaml",
+        template=TEMPLATE,
     output:
         report(
             f"{RESULTS}/report/index.html",
