@@ -173,7 +173,7 @@ def load_prepared(folder: Path, verify: bool = False) -> Prepared:
             if digest(folder / file) != expected:
                 raise DataError(
                     f"{folder / file} does not match its checksum in meta.json: "
-                    f"delete {folder} and prepare the dataset again."
+                    "prepare the dataset again."
                 )
     try:
         arrays = {
@@ -182,7 +182,7 @@ def load_prepared(folder: Path, verify: bool = False) -> Prepared:
         }
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{folder} holds a damaged array ({error}): delete it and prepare the dataset again."
+            f"{folder} holds a damaged array ({error}): prepare the dataset again."
         ) from error
     return Prepared(
         folder, arrays["x.npy"], arrays["y.npy"], arrays["part.npy"], arrays.get("group.npy"), meta

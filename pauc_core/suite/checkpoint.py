@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
+import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -14,12 +17,21 @@ from pauc_core.suite.files import atomic_path
 from pauc_core.trace import Trace
 
 
-class FileKeeper:
-    """Saves the progress of a run at most every ``seconds`` seconds."""
+def fingerprint(decides: Any) -> str:
+    """A digest of all that decides a run's numbers, as plain data."""
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
-    def __init__(self, path: Path, seconds: float) -> None:
+
+class FileKeeper:
+    """Saves the progress of a run at most every ``seconds`` seconds.
+
+    Progress is of use only to the very same run: ``mark`` tells whether it is.
+    """
+
+    def __init__(self, path: Path, seconds: float, mark: str = "") -> None:
         self.path = path
         self.seconds = seconds
+        self.mark = mark
         self.saved = time.monotonic()
 
     def offer(self, progress: Progress) -> None:
@@ -39,17 +51,23 @@ class FileKeeper:
         for name in ("best", "last"):
             look = getattr(progress, name)
             packed[name] = None if look is None else _pack_fields(look)
+        packed["mark"] = self.mark
         with atomic_path(self.path) as temporary:
             torch.save(packed, temporary)
         self.saved = time.monotonic()
 
     def load(self, template: State) -> Progress | None:
-        """Saved progress, its state of the template's kind; None where nothing was saved."""
+        """Saved progress, its state of the template's kind; None where this run has none."""
         if not self.path.exists():
             return None
         import torch
 
-        packed = torch.load(self.path, weights_only=True)
+        try:
+            packed = torch.load(self.path, weights_only=True)
+        except (RuntimeError, EOFError, pickle.UnpicklingError):
+            return None  # a machine that lost its power may leave a file without its content
+        if packed.pop("mark", "") != self.mark:
+            return None
         state = dataclasses.replace(template, **_unpack(packed.pop("state")))
         trace = Trace(packed.pop("trace"))
         best, last = (_look(packed.pop(name)) for name in ("best", "last"))

@@ -18,11 +18,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from pauc_core.data.prepared import load_prepared
+from pauc_core.data.errors import DataError
+from pauc_core.data.prepared import Prepared, load_prepared
 from pauc_core.provenance import code_digest, versions
 from pauc_core.solver import Budget, Look, Method, Outcome, Part, Problem, Result, solve
 from pauc_core.suite.cells import Cell, build_budget, build_method, build_problem
-from pauc_core.suite.checkpoint import FileKeeper
+from pauc_core.suite.checkpoint import FileKeeper, fingerprint
 from pauc_core.suite.child import Child, Report, run_all
 from pauc_core.suite.files import atomic_path, write_text
 from pauc_core.trace import COLUMNS, Row
@@ -36,14 +37,18 @@ def run_seeds(cell: Cell, params: dict[str, Any], seeds: list[int], data: Path, 
 
     A seed that raises, hangs or takes too much memory is a line with its outcome and reason.
     """
-    load_prepared(data, verify=True)  # a damaged array must not become a number
+    prepared = check_data(data)
     _warm_up(cell, params, data)
     digest = code_digest(cell.use)
     lines: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
     scores: list[tuple[Any, ...]] = []
     for seed in seeds:
-        keeper = FileKeeper(out / f".checkpoint-{seed}.pt", CHECKPOINT_SECONDS)
+        keeper = FileKeeper(
+            out / f".checkpoint-{seed}.pt",
+            CHECKPOINT_SECONDS,
+            fingerprint([plain(cell), params, seed, digest, prepared.checksum, versions()]),
+        )
         child = _start(cell, params, seed, data, out / f"seed-{seed}.log", keeper)
         report = child.wait()
         found = report.value or {"trace": [], "scores": [], "summary": _failure(report)}
@@ -66,7 +71,7 @@ def run_trials(
     cell: Cell, grid: list[dict[str, Any]], seed: int, data: Path, logs: Path, at_once: int
 ) -> list[dict[str, Any]]:
     """Run a list of hyper-parameters on one seed's split, several at once; one row each."""
-    load_prepared(data, verify=True)
+    check_data(data)
     _warm_up(cell, grid[0], data)
     logs.mkdir(parents=True, exist_ok=True)
 
@@ -80,6 +85,19 @@ def run_trials(
         keys = ("pauc_valid", "last_objective", "epoch", "seconds", "outcome", "reason")
         rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in keys}})
     return rows
+
+
+def check_data(data: Path) -> Prepared:
+    """Open a prepared folder; set a damaged one aside, so that the workflow makes it again.
+
+    A damaged array must not become a number. Without its meta.json the folder counts as not made.
+    """
+    try:
+        return load_prepared(data, verify=True)
+    except (DataError, OSError) as error:
+        (data / "meta.json").unlink(missing_ok=True)
+        sentence = str(error).rstrip(".")
+        raise DataError(f"{sentence}. It was set aside: the next start makes it again.") from error
 
 
 def _start(
