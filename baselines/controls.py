@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression as Fit
 
 from pauc_core.models.linear import LinearModel
 from pauc_core.solver import Iterate, Part, Problem, State
@@ -67,6 +66,9 @@ class LogisticRegression:
         return ControlState(iterate=problem.model.start(rng))
 
     def step(self, problem: Problem, state: ControlState, rng: np.random.Generator) -> ControlState:
+        # Not above: its import takes seconds, and the other controls do without it.
+        from sklearn.linear_model import LogisticRegression as Fit
+
         model, train = problem.model, problem.train
         assert isinstance(model, LinearModel)
         rows = train.x[train.rows]

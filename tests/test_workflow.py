@@ -17,7 +17,6 @@ import yaml
 ROOT = Path(__file__).parents[1]
 SMOKE = {
     "linear-gen": {"epochs": 10, "looks": 6},
-    "mu-gen": {"epochs": 10, "looks": 6},
     "race-gen": {
         "epochs": 6,
         "looks": 6,
@@ -26,15 +25,18 @@ SMOKE = {
     },
     "sorr-gen": {"epochs": 6, "looks": 6},
     "chest-gen": {"epochs": 1, "looks": 3},
-    "longtail-gen": {"epochs": 1, "looks": 3},
+}
+METHODS = {
+    "linear-gen": ["agd_sbcd", "dca", "svm_pauc_tight", "random_scores"],
+    "race-gen": ["agd_sbcd", "dca", "svm_pauc_tight", "logistic_regression", "random_scores"],
+    "sorr-gen": ["agd_sbcd_sorr", "dca_changing_sorr"],
+    "chest-gen": ["agd_sbcd_deep", "cross_entropy"],
 }
 DATASETS = {
     "linear-gen": ["gen-chest-features@D1"],
-    "mu-gen": ["gen-chest-features@D1"],
     "race-gen": ["gen-a9a"],
     "sorr-gen": ["gen-a9a"],
     "chest-gen": ["gen-chest@D1"],
-    "longtail-gen": ["gen-cifar10-lt"],
 }
 
 
@@ -69,7 +71,7 @@ def small(project: Path, experiments: dict) -> None:
 
     def catalogue(content):
         for name in experiments:
-            content[name]["datasets"] = DATASETS[name]
+            content[name].update(datasets=DATASETS[name], methods=METHODS[name])
 
     edit(project / "config/scales/default.yaml", overlay)
     edit(project / "config/experiments.yaml", catalogue)
@@ -146,10 +148,10 @@ def test_a_second_start_has_nothing_to_do(smoke):
 def test_changing_a_hyper_parameter_runs_just_its_cells(smoke):
     path = smoke / "config/methods.yaml"
     kept = path.read_text()
-    edit(path, lambda c: c["agd_sbcd_mu8"]["params"].update(c=0.5))
+    edit(path, lambda c: c["dca_changing_sorr"]["params"].update(c=0.5))
     jobs = planned(smoke)
     path.write_text(kept)
-    assert jobs.pop("fit_agd_sbcd_mu8") == 1
+    assert jobs.pop("fit_dca_changing_sorr") == 1
     assert not [rule for rule in jobs if rule.startswith(("fit", "tune", "prepare", "fetch"))]
 
 
