@@ -171,6 +171,7 @@ def test_changing_a_module_runs_what_imports_it(smoke):
     jobs = planned(smoke)
     path.write_text(kept)
     assert jobs.pop("fit_svm_pauc_tight") == 2
+    assert jobs.pop("tune") == 1
     assert not [rule for rule in jobs if rule.startswith(("fit", "tune", "prepare", "fetch"))]
 
 
