@@ -5,13 +5,10 @@ from __future__ import annotations
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from pauc_core.data.errors import DataError
-
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, NotImplementedError)
 
 
 def check_member(archive: Path, member: str, is_link: bool) -> None:
@@ -29,7 +26,7 @@ def open_zip(path: Path) -> zipfile.ZipFile:
     """A zip file all of whose members are harmless, open for reading."""
     try:
         archive = zipfile.ZipFile(path)
-    except (OSError, *BROKEN) as error:
+    except Exception as error:  # damage shows as any of a dozen kinds
         raise damaged(path, error) from error
     for info in archive.infolist():
         check_member(path, info.filename, stat.S_ISLNK(info.external_attr >> 16))
@@ -40,7 +37,7 @@ def read_zip(archive: zipfile.ZipFile, member: str) -> bytes:
     """The bytes of one member, its checksum verified by zipfile."""
     try:
         return archive.read(member)
-    except (OSError, KeyError, *BROKEN) as error:
+    except Exception as error:
         raise damaged(Path(str(archive.filename)), error) from error
 
 
@@ -53,7 +50,9 @@ def walk_tar(path: Path) -> Iterator[tuple[str, bytes]]:
                 source = archive.extractfile(member) if member.isfile() else None
                 if source is not None:
                     yield member.name, source.read()
-    except (OSError, *BROKEN) as error:
+    except DataError:
+        raise
+    except Exception as error:
         raise damaged(path, error) from error
 
 

@@ -28,7 +28,7 @@ def read_table(path: Path, columns: list[str]) -> pd.DataFrame:
         table = pd.read_csv(path, index_col=False, dtype=str, keep_default_na=False)
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist; fetch the dataset again.") from error
-    except (OSError, EOFError, ValueError) as error:
+    except Exception as error:  # whatever another library's parser raises is about the file
         raise DataError(f"{path} cannot be read as CSV ({error}); fetch it again.") from error
     for column in columns:
         if column not in table.columns:

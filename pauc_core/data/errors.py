@@ -3,3 +3,7 @@
 
 class DataError(ValueError):
     """Bad or missing input; the message names the file, the place and what to do."""
+
+    def __init__(self, sentence: str) -> None:
+        # Reasons of other libraries are quoted in it and may run over several lines.
+        super().__init__(" ".join(sentence.split()))

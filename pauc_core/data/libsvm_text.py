@@ -52,7 +52,7 @@ def read_libsvm(path: Path, width: int | None) -> tuple[np.ndarray, sparse.csr_m
         source = _Numbered(file, path)
         try:
             labels, features = svm_read_problem(source, return_scipy=True)
-        except (ValueError, UnicodeDecodeError) as error:
+        except (ValueError, OverflowError) as error:
             raise DataError(
                 f"{path}, line {max(source.number, 1)}: not a LIBSVM line ({error}); "
                 "repair or remove it."

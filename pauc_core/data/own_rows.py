@@ -12,7 +12,7 @@ import pandas as pd
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
-from pauc_core.data.tables import READERS
+from pauc_core.data.tables import READERS, group_numbers
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ def read_rows(
         raise DataError(f"{path} has no column beside the label {label!r}: nothing to learn from.")
     groups = None
     if group and names is None:
-        groups = np.unique(table[group].astype(str), return_inverse=True)[1]
+        groups = group_numbers(table[group], path)
     return OwnRows(_numbers(table[features], path), table[label].to_numpy(), groups)
 
 
 def _read(path: Path, kind: str) -> pd.DataFrame:
     try:
         table = READERS[kind](path)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # whatever another library's parser raises is about the file
         reason = str(error).strip().splitlines()[0] if str(error).strip() else "no content"
         raise DataError(f"{path} cannot be read as {kind[1:]} ({reason}): repair it.") from error
     if not len(table):

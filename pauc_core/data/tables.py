@@ -50,8 +50,10 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8))
     try:
         table = READERS[kind](path)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # whatever another library's parser raises is about the file
         raise DataError(f"{path} cannot be read as {kind[1:]} ({error}); repair it.") from error
+    if table.empty:
+        raise DataError(f"{path} has no rows; expected a header and at least one row.")
     for column in [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]:
         if column not in table.columns:
             raise DataError(
@@ -62,7 +64,7 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     y = to_labels(values, _with_negatives(entry, values, path), str(path))
     group = None
     if entry.get("group"):
-        group = np.unique(table[entry["group"]].astype(str), return_inverse=True)[1]
+        group = group_numbers(table[str(entry["group"])], path)
     left = [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]
     features = table.drop(columns=left)
     for column in features.columns:
@@ -103,6 +105,17 @@ def from_matrix(x: Any, y: np.ndarray, part: np.ndarray, group: np.ndarray | Non
         return dense.astype(np.float32)
 
     return Loaded(rows, (x.shape[0], x.shape[1]), np.float32, y, part, ["label"], group)
+
+
+def group_numbers(column: pd.Series, path: Path) -> np.ndarray:
+    """A whole number for each group of a column."""
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise DataError(
+            f"{path}, row {int(missing.argmax()) + 1}: the group {column.name!r} is missing; "
+            "fill it in or remove the row."
+        )
+    return np.unique(column.astype(str), return_inverse=True)[1]
 
 
 def _with_negatives(entry: Entry, values: np.ndarray, path: Path) -> Entry:

@@ -17,6 +17,10 @@ import yaml
 class ConfigurationError(ValueError):
     """A mistake in the configuration, in one sentence."""
 
+    def __init__(self, sentence: str) -> None:
+        # Reasons of other libraries are quoted in it and may run over several lines.
+        super().__init__(" ".join(sentence.split()))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
@@ -132,6 +136,11 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     catalogue = _inherit(_read(root / "config/experiments.yaml"))
     _check(catalogue, schemas / "experiments.schema.yaml", "config/experiments.yaml")
     datasets = _read(root / "config/datasets.yaml")
+    _check(datasets, schemas / "datasets.schema.yaml", "config/datasets.yaml")
+    plain = [name for name, entry in datasets.items() if "of" not in entry]
+    for name, entry in datasets.items():
+        if "of" in entry and entry["of"] not in plain:
+            raise _unknown("config/datasets.yaml", f"{name}.of", entry["of"], plain)
     scales = sorted(path.stem for path in (root / "config/scales").glob("*.yaml"))
     if settings["scale"] not in scales:
         raise _unknown("config/config.yaml", "scale", settings["scale"], scales)
@@ -258,20 +267,26 @@ def _inherit(catalogue: dict[str, Any]) -> dict[str, Any]:
     """Fill in ``like``: an experiment takes over another one's keys and changes some."""
     resolved: dict[str, Any] = {}
     for name, entry in catalogue.items():
-        entry = dict(entry)
+        entry = dict(_mapping(entry, "config/experiments.yaml", name))
         parent = entry.pop("like", None)
-        if parent is not None and parent not in resolved:
+        if parent is not None and parent not in list(resolved):
             raise _unknown("config/experiments.yaml", f"{name}.like", parent, resolved)
         resolved[name] = {**(resolved[parent] if parent else {}), **entry}
     return resolved
 
 
+def _mapping(entry: Any, place: str, key: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise ConfigurationError(f"{place}: {key}: expected a mapping, got {type(entry).__name__}.")
+    return entry
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigurationError(
-            f"{path}: cannot be read as YAML: {error}".replace("\n", " ")
+            f"{path}: cannot be read as YAML ({error}); repair the file."
         ) from error
     if not isinstance(content, dict):
         raise ConfigurationError(
