@@ -70,3 +70,10 @@ def tuned_input(wildcards, method):
     if not SUITE.tuned(experiment, method):
         return []
     return f"{RESULTS}/tuned/{experiment.name}/{experiment.tune_on or wildcards.dataset}/{method}.json"
+
+
+def fit_minutes(wildcards):
+    """What a scheduler is asked for: the limit of each seed, and a while to start and to write."""
+    experiment = SUITE.experiments[wildcards.experiment]
+    seeds = experiment.seeds_between(int(wildcards.first), int(wildcards.last))
+    return int(experiment.minutes * len(seeds)) + 15

@@ -1,3 +1,7 @@
+localrules:
+    fetch,  # the nodes of a cluster seldom have a network
+
+
 rule fetch:
     output:
         touch(f"{RAW}/.fetched/{{stored}}"),

@@ -19,11 +19,14 @@ for name, line in SUITE.methods.items():
             ),
         log:
             f"{RESULTS}/logs/fit/{{experiment}}/{{dataset}}/{name}/seeds-{{first}}-{{last}}.log",
+        # What the paper compares comes first, controls fill the gaps.
+        priority: 0 if line.get("control") else 1
         conda:
             ENV
         threads: lambda wildcards: SUITE.experiments[wildcards.experiment].threads
         resources:
             **line.get("resources", {}),
+            runtime=fit_minutes,
         params:
             cell=lambda wildcards, name=name: plain(
                 cells.cell_of(
