@@ -25,7 +25,7 @@ _HOMES = {
     "stream": "random",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 __version__ = "0.1.0"
 
 

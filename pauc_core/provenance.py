@@ -17,7 +17,7 @@ PROJECT = ("pauc_core", "baselines")
 
 
 def code_digest(use: str) -> str:
-    """Digest of the syntax trees of ``module`` or ``module:Class`` and the project modules it imports.
+    """Digest of the syntax trees of ``module[:Class]`` and of the project modules it imports.
 
     Comments, docstrings and layout do not count, so rewording changes nothing; a change of the
     mathematics changes the digest of every method that uses it.
@@ -109,7 +109,9 @@ def commit(folder: Path) -> str:
     """The checked-out commit, with a mark where the tree differs from it; or "unknown"."""
     git = ["git", "-C", str(folder)]
     try:
-        head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+        head = subprocess.run(
+            [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True
+        )
         dirty = subprocess.run(
             [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True
         )

@@ -87,8 +87,8 @@ BREAKS = {
         r"linear-nih.like: 'nothing' is unknown",
     ),
     "empty band": (
-        "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 0.5, "fpr_high": 0.5}),
-        r"linear-gen.band: expected fpr_low < fpr_high; got 0.5 and 0.5",
+        "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 1, "fpr_high": 1}),
+        r"linear-gen.band: expected fpr_low < fpr_high; got 1 and 1",
     ),
     "half a band": (
         "experiments.yaml", lambda c: c["linear-gen"].update(band={"fpr_low": 0.5}),
@@ -132,9 +132,9 @@ def test_a_linear_method_on_a_network(tree):
 
 
 def test_an_unknown_scale_and_an_unknown_setting():
-    with pytest.raises(ConfigurationError, match="'defualt' is unknown.*'default'"):
+    with pytest.raises(ConfigurationError, match=r"'defualt' is unknown.*'default'"):
         load(ROOT, {**GIVEN, "scale": "defualt"})
-    with pytest.raises(ConfigurationError, match="'mirrror' is unknown.*'mirror'"):
+    with pytest.raises(ConfigurationError, match=r"'mirrror' is unknown.*'mirror'"):
         load(ROOT, {**GIVEN, "mirrror": "x"})
 
 

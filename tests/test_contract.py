@@ -96,14 +96,16 @@ def test_steps_are_bounded_counted_and_repeatable(line, goal, kind):
             assert state.work > last[1]
         return state
 
-    numpy_before, torch_before = np.random.get_state()[1].copy(), torch.get_rng_state().clone()
+    numpy_before = np.random.get_state()[1].copy()  # noqa: NPY002
+    torch_before = torch.get_rng_state().clone()
     first, again = walk(), walk()
     for name, iterate in first.iterates().items():
         assert same(iterate, again.iterates()[name]), f"{name} differs between two equal runs"
         assert all(np.all(np.isfinite(a)) for a in arrays(iterate))
     assert "scored" in first.iterates()
     assert np.array_equal(problem.train.x, before), "the data were changed"
-    assert np.array_equal(np.random.get_state()[1], numpy_before), "numpy's global generator moved"
+    numpy_after = np.random.get_state()[1]  # noqa: NPY002
+    assert np.array_equal(numpy_after, numpy_before), "numpy's global generator moved"
     assert torch.equal(torch.get_rng_state(), torch_before), "torch's global generator moved"
 
 

@@ -16,10 +16,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 LOCK = Path(".snakemake/launch.lock")
 MARK = "PAUC_LAUNCHED_IN"
 BUSY = 3
+PATIENCE = 2.0  # seconds
 # Temporary folders of files.atomic_path and data.prepared.fresh_folder.
 HALF_WRITTEN = (".part-*", ".*.partial-*", ".*.old-*")
 
@@ -28,9 +30,7 @@ def main(arguments: list[str]) -> int:
     """Run Snakemake with the given arguments; return its exit code."""
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take(handle):
             return _refuse(f"it holds {LOCK}")
         locked = any(Path(".snakemake/locks").glob("*"))
         left = _left_behind()
@@ -47,6 +47,19 @@ def main(arguments: list[str]) -> int:
             print("A damaged dataset was set aside: making it again.", file=sys.stderr)
             code = _snakemake(arguments, handle.fileno())
         return code
+
+
+def _take(handle: IO[str]) -> bool:
+    """Take the lock; a run that is being killed may hold it for a moment still."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
 
 
 def _refuse(who: str) -> int:
