@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from pauc_core.data.errors import DataError
+from pauc_core.suite.child import MachineError
+from pauc_core.suite.configuration import ConfigurationError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+EXPLAINED = (DataError, ConfigurationError, MachineError)
+
 
 @contextlib.contextmanager
 def job(log: str | Path) -> Iterator[None]:
-    """Send the job's words to its log; on an error print one sentence and leave with code 1."""
+    """Send the job's words to its log; on an error print one sentence and leave with code 1.
+
+    Where the sentence says all, the log says no more; an unforeseen error leaves its traceback.
+    """
     path = Path(log)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", buffering=1) as handle:
-        try:
-            with contextlib.redirect_stdout(handle):
-                yield
-        except Exception as error:
-            traceback.print_exc(file=handle)
-            sentence = str(error).strip() or type(error).__name__
-            print(f"{type(error).__name__}: {sentence}\n(details: {path})", file=sys.stderr)
-            sys.exit(1)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", buffering=1) as handle, contextlib.redirect_stdout(handle):
+            yield
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in FULL
+        sentence = " ".join(str(error).split()) or type(error).__name__
+        if full:
+            sentence = f"{sentence}: free some disk space and start again; finished work is kept."
+        # The log may lie on the disk that is full.
+        with contextlib.suppress(OSError), path.open("a") as handle:
+            if full or isinstance(error, EXPLAINED):
+                handle.write(f"{sentence}\n")
+            else:
+                traceback.print_exc(file=handle)
+        print(f"{type(error).__name__}: {sentence}\n(details: {path})", file=sys.stderr)
+        sys.exit(1)
