@@ -1,3 +1,4 @@
+import math
 import os
 from pathlib import Path
 
@@ -77,3 +78,11 @@ def fit_minutes(wildcards):
     experiment = SUITE.experiments[wildcards.experiment]
     seeds = experiment.seeds_between(int(wildcards.first), int(wildcards.last))
     return int(experiment.minutes * len(seeds)) + 15
+
+
+def tune_minutes(wildcards, threads):
+    """The limit of each trial, as many at once as there are cores, and a week at most."""
+    experiment = SUITE.experiments[wildcards.experiment]
+    grid = SUITE.grid(experiment, wildcards.method)
+    rounds = math.ceil(math.prod(map(len, grid.values())) / threads)
+    return min(int(experiment.minutes * rounds) + 15, 7 * 24 * 60)

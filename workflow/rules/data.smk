@@ -54,6 +54,7 @@ rule extract_features:
         f"{RESULTS}/logs/extract_features/{{stored}}.log",
     wildcard_constraints:
         stored="|".join(EXTRACTED) or "none",
+    priority: 3  # most of the linear track waits for it
     conda:
         ENV
     threads: SUITE.features.get("threads", 1)

@@ -6,9 +6,16 @@ rule tune:
         trials=f"{RESULTS}/tuned/{{experiment}}/{{dataset}}/{{method}}.trials.json",
     log:
         f"{RESULTS}/logs/tune/{{experiment}}/{{dataset}}/{{method}}.log",
+    priority: 2  # the fits wait for it
     conda:
         ENV
     threads: lambda wildcards: SUITE.experiments[wildcards.experiment].tune_cores
+    resources:
+        runtime=tune_minutes,
+        mem_mb=lambda wildcards, threads: (
+            threads
+            * SUITE.methods[wildcards.method].get("resources", {}).get("mem_mb", 4000)
+        ),
     params:
         cell=lambda wildcards: plain(
             cells.trial_of(
