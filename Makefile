@@ -3,6 +3,7 @@
 # .venv/bin/snakemake --cores all. The recipes below are these lines and little else.
 PYTHON ?= python3
 CORES ?= all
+CASES ?= 50000
 RUN := .venv/bin
 LAUNCH := $(RUN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
@@ -65,3 +66,14 @@ published: $(STAMP)
 
 readme: $(STAMP)
 	$(RUN)/python -m pauc_core.report.readme README.md results/published
+
+# New cases every time; `make test` has 2,000 fixed ones.
+fuzz: $(STAMP)
+	FUZZ_CASES=$(CASES) $(RUN)/pytest tests/test_fuzz.py -k every_case
+
+# Skipped with a sentence where an emulated cluster cannot be had.
+test-slurm: $(STAMP)
+	$(RUN)/pytest -rs tests/test_slurm.py
+
+reliability: $(STAMP)
+	$(RUN)/python -m tests.reliability docs/reliability.md README.md

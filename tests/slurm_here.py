@@ -69,7 +69,7 @@ def _conf(folder: Path) -> str:
     host = socket.gethostname().partition(".")[0]
     nodes = "\n".join(
         f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={17001 + i} CPUs=2 "
-        "RealMemory=8000 State=UNKNOWN"
+        "RealMemory=10000 State=UNKNOWN"
         for i, name in enumerate(NODES)
     )
     return f"""ClusterName=here
