@@ -101,6 +101,7 @@ def test_clock_columns_alone_are_left_out_of_a_digest(data, tmp_path):  # noqa: 
     assert differences(tmp_path / "one", tmp_path / "two") == ["runs/r/summary.jsonl"]
 
 
+@pytest.mark.slow
 def test_one_core_or_two(tmp_path):
     """A small DAG with a tuned method and the compiled kernel, on one core and on two."""
     project = tiny_project(tmp_path / "p", ["agd_sbcd"], tune=True)
