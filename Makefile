@@ -45,7 +45,7 @@ test: $(STAMP) lint
 	$(RUN)/pytest -n 2 --dist worksteal -m "not slow"
 
 test-all: $(STAMP)
-	$(RUN)/pytest -m slow
+	$(RUN)/pytest -n 2 --dist worksteal -m slow
 
 bench: $(STAMP)
 	$(RUN)/python -m benchmarks.run

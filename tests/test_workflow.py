@@ -322,6 +322,7 @@ def test_the_papers_scale_on_a_fabricated_chexpert(tmp_path):
 
     project = copy_project(tmp_path / "project")
     tree = tmp_path / "CheXpert-v1.0-small"
+    tree.mkdir()
     make_chest(tree, ["train.csv", "valid.csv"], patients=[90, 30], size=32, seed=0)
     small_deep = {
         "agd_sbcd_deep": {"c": [0.1]},
