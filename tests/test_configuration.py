@@ -145,8 +145,14 @@ def test_settings_from_the_command_line():
 
 
 def test_looks_are_increasing_and_end_with_the_budget():
-    looks = look_epochs(20, 12)
+    looks = look_epochs(20, 12, "linear")
     assert looks == sorted(looks)
     assert len(looks) == 12
     assert looks[-1] == 20
     assert looks[0] <= 0.05
+
+
+def test_networks_are_looked_at_evenly_and_once_is_allowed():
+    assert look_epochs(5, 5, "deep") == [1, 2, 3, 4, 5]
+    assert look_epochs(1, 1, "deep") == [1]
+    assert look_epochs(1, 1, "linear") == [1]

@@ -69,7 +69,7 @@ def cell_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> 
         valid_share=experiment.valid_share,
         use_all=experiment.use_all,
         budget=line.get("budget", {"epochs": experiment.epochs}),
-        looks=look_epochs(experiment.epochs, experiment.looks),
+        looks=look_epochs(experiment.epochs, experiment.looks, experiment.track),
         step_epochs=experiment.step_epochs,
         look_rows=experiment.look_rows,
         threads=experiment.threads,
@@ -86,7 +86,7 @@ def trial_of(suite: Suite, experiment: Experiment, dataset: str, method: str) ->
     cell = cell_of(suite, experiment, experiment.tune_on or dataset, method)
     epochs = experiment.tune_epochs or experiment.epochs
     budget = suite.methods[method].get("budget", {"epochs": epochs})
-    return replace(cell, budget=budget, looks=look_epochs(epochs, experiment.tune_looks))
+    return replace(cell, budget=budget, looks=look_epochs(epochs, experiment.tune_looks, experiment.track))
 
 
 def build_method(cell: Cell, params: dict[str, Any]) -> Method:

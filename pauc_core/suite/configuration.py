@@ -180,8 +180,13 @@ def method_class(use: str) -> Any:
         ) from error
 
 
-def look_epochs(epochs: float, count: int, smallest: float = 0.05) -> list[float]:
-    """Epochs to look at: dense at the beginning, where methods differ, up to the last one."""
+def look_epochs(epochs: float, count: int, track: str, smallest: float = 0.05) -> list[float]:
+    """Epochs to look at, the last one included.
+
+    Evenly spaced for networks; for the convex tracks dense at the beginning, where methods differ.
+    """
+    if track == "deep":
+        return [round(epochs * (i + 1) / count, 6) for i in range(count)]
     first = min(smallest, epochs / count)
     ratio = (epochs / first) ** (1.0 / max(count - 1, 1))
     return [round(first * ratio**i, 6) for i in range(count - 1)] + [float(epochs)]
