@@ -86,7 +86,8 @@ def trial_of(suite: Suite, experiment: Experiment, dataset: str, method: str) ->
     cell = cell_of(suite, experiment, experiment.tune_on or dataset, method)
     epochs = experiment.tune_epochs or experiment.epochs
     budget = suite.methods[method].get("budget", {"epochs": epochs})
-    return replace(cell, budget=budget, looks=look_epochs(epochs, experiment.tune_looks, experiment.track))
+    looks = look_epochs(epochs, experiment.tune_looks, experiment.track)
+    return replace(cell, budget=budget, looks=looks)
 
 
 def build_method(cell: Cell, params: dict[str, Any]) -> Method:
