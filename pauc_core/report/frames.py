@@ -27,8 +27,8 @@ COLUMNS: dict[str, list[str]] = {
     ],
     "roc": [*KEYS, "seed", "fpr", "tpr"],
     "trials": [
-        *KEYS, "trial", "params", "pauc_valid", "objective", "epochs", "seconds", "outcome",
-        "chosen",
+        *KEYS, "trial", "params", "pauc_valid", "objective", "epochs", "last_pauc_train",
+        "last_epoch", "seconds", "outcome", "chosen",
     ],
     "datasets": [
         "dataset", "task", "title", "kind", "provenance", "generated", "n", "width", "positives",

@@ -109,9 +109,9 @@ def _short(path: Path, out: Path) -> str:
 def _trials(paths: Iterable[Path]) -> pd.DataFrame:
     rows = [row for path in sorted(set(paths)) for row in json.loads(path.read_text())]
     columns = ["experiment", "dataset", "method", "trial", "params", "pauc_valid", "objective"]
-    columns += ["epochs", "seconds", "outcome", "reason", "chosen"]
+    columns += ["epochs", "last_pauc_train", "last_epoch", "seconds", "outcome", "reason", "chosen"]
     frame = pd.DataFrame(rows).rename(columns={"last_objective": "objective", "epoch": "epochs"})
     if not rows:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})
     frame["params"] = frame["params"].map(lambda value: json.dumps(value, sort_keys=True))
-    return frame[columns]
+    return frame.reindex(columns=columns)

@@ -30,6 +30,10 @@ from pauc_core.trace import COLUMNS, Row
 
 CHECKPOINT_SECONDS = 120.0
 MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
+TRIAL = (
+    "pauc_valid", "last_objective", "last_pauc_train", "epoch", "last_epoch", "seconds", "outcome",
+    "reason",
+)  # fmt: skip
 
 
 def run_seeds(cell: Cell, params: dict[str, Any], seeds: list[int], data: Path, out: Path) -> None:
@@ -82,8 +86,7 @@ def run_trials(
     rows = []
     for index, (params, report) in enumerate(zip(grid, reports, strict=True)):
         summary = (report.value or {"summary": _failure(report)})["summary"]
-        keys = ("pauc_valid", "last_objective", "epoch", "seconds", "outcome", "reason")
-        rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in keys}})
+        rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in TRIAL}})
     return rows
 
 
