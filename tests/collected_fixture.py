@@ -92,7 +92,8 @@ def write_collected(
                     trials.append({
                         **cell, "trial": trial, "params": json.dumps({"c": 10.0**trial}),
                         "pauc_valid": value, "objective": 1 - value, "epochs": 2.0, "seconds": 1.5,
-                        "outcome": "budget", "chosen": trial == 2,
+                        "last_pauc_train": value, "last_epoch": 2.0, "outcome": "budget",
+                        "chosen": trial == 2,
                     })  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     names = dict.fromkeys(d for sets, _ in experiments(scale).values() for d in sets)

@@ -71,7 +71,8 @@ def cell(use: str = "tests.test_solver:Walk", **changes) -> Cell:
         "params": {}, "goal": "pauc", "band": {"fpr_low": 0.05, "fpr_high": 0.5},
         "loss": "logistic", "model": "linear", "scaling": "standardise", "augmentation": "none",
         "valid_share": 0.2, "use_all": False, "budget": {"epochs": 2.0},
-        "looks": look_epochs(2.0, 4), "step_epochs": 0.25, "look_rows": None, "threads": 1,
+        "looks": look_epochs(2.0, 4, "linear"), "step_epochs": 0.25, "look_rows": None,
+        "threads": 1,
         "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
     }  # fmt: skip
     return Cell(**{**given, **changes})
@@ -168,7 +169,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
 def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
     grid = {"size": [0.1, 1e7, 1.0]}
     chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
-    tune(cell(grid=grid, looks=look_epochs(2.0, 8)), data, chosen, trials, at_once=2)
+    tune(cell(grid=grid, looks=look_epochs(2.0, 8, "linear")), data, chosen, trials, at_once=2)
     rows = json.loads(trials.read_text())
     assert [row["params"]["size"] for row in rows] == [0.1, 1e7, 1.0]
     assert [row["outcome"] for row in rows] == ["budget", "diverged", "budget"]

@@ -10,6 +10,7 @@ import pandas as pd
 from pauc_core.report.frames import FINE, Collected, Reports, Source
 
 KEY = ["artifact", "dataset", "method", "metric"]
+NEVER = (np.nan, np.nan)
 AT_W = "@w"  # suffix of a method whose numbers are taken at w^(k) instead of vbar_n^(k)
 SUMMARY_COLUMN = {
     "test_pauc": "pauc_test",
@@ -166,16 +167,18 @@ def exceed_times(
     if levels.notna().any() and column in traces and traces[column].notna().any():
         for seed, trace in traces.groupby("seed"):
             level = levels.get(seed, levels.mean())
-            after = trace[trace[column].astype(float) > level].sort_values("seconds")
-            seconds = float(rivals.seconds.astype(float).get(seed, rivals.seconds.mean()))
-            first = after.iloc[0] if len(after) else None
+            took = float(rivals.seconds.astype(float).get(seed, rivals.seconds.mean()))
+            seconds, epoch = first_above(trace, column, level)
             rows.append({
-                "seed": seed,
-                "seconds": np.nan if first is None else float(first.seconds),
-                "epoch": np.nan if first is None else float(first.epoch),
-                "rival_seconds": seconds,
+                "seed": seed, "seconds": seconds, "epoch": epoch, "rival_seconds": took,
             })  # fmt: skip
     return pd.DataFrame(rows, columns=["seed", "seconds", "epoch", "rival_seconds"])
+
+
+def first_above(trace: pd.DataFrame, column: str, level: float) -> tuple[float, float]:
+    """Seconds and epoch of the first look above a level; NaN where there is none."""
+    after = trace[trace[column].astype(float) > level].sort_values("seconds")
+    return (float(after.seconds.iloc[0]), float(after.epoch.iloc[0])) if len(after) else NEVER
 
 
 def last_train_w(collected: Collected, source: Source, dataset: str, method: str) -> pd.Series:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pauc_core.report.compare import compare
 from pauc_core.report.frames import load_reference, open_report
 from pauc_core.report.layout import Builder, Cell, Row, Table
+from pauc_core.report.race import against_each_trial, time_spent
 from pauc_core.suite.files import write_text
 
 LINE = "not in the paper"
@@ -140,8 +141,15 @@ def make_tables(
     reports_config: str | Path,
     out_dir: str | Path,
 ) -> list[Path]:
-    """Write table1.csv, table1.md, table1.tex and so on."""
+    """Write table1.csv, table1.md, table1.tex and so on; against_each_trial.csv and time.csv."""
     written = []
+    collected, reports = open_report(collected_dir, reports_config)
+    for name, frame in (
+        ("against_each_trial", against_each_trial(collected, reports)),
+        ("time", time_spent(collected)),
+    ):
+        written.append(Path(out_dir) / f"{name}.csv")
+        write_text(written[-1], frame.to_csv(index=False, lineterminator="\n"))
     for table in build_tables(collected_dir, reference_dir, reports_config):
         for ending, text in (
             ("csv", to_csv(table)),

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.suite.cells import Cell
+from pauc_core.suite.configuration import TUNING_SEED
 from pauc_core.suite.files import write_json
 from pauc_core.suite.runner import run_trials
-
-SEED = 0  # tuning happens on seed 0's split
 
 
 def expand(params: dict[str, Any], grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -44,7 +43,7 @@ def choose(rows: list[dict[str, Any]], goal: str) -> int:
 def tune(cell: Cell, data: Path, out: Path, trials: Path, at_once: int) -> None:
     """Run a cell's grid; write the chosen values and all trials."""
     grid = expand(cell.params, cell.grid)
-    rows = run_trials(cell, grid, SEED, data, out.with_suffix(".logs"), at_once)
+    rows = run_trials(cell, grid, TUNING_SEED, data, out.with_suffix(".logs"), at_once)
     chosen = choose(rows, cell.goal)
     kept = ("experiment", "dataset", "method")
     identity = {key: getattr(cell, key) for key in kept}
