@@ -22,7 +22,7 @@ from pauc_core.suite.cells import Cell
 from pauc_core.suite.child import Child, MachineError
 from pauc_core.suite.configuration import look_epochs
 from pauc_core.suite.files import atomic_path
-from pauc_core.suite.runner import run_seeds
+from pauc_core.suite.runner import run_one, run_seeds
 from pauc_core.suite.tuning import choose, expand, tune
 from tests.test_solver import Walk
 
@@ -72,8 +72,7 @@ def cell(use: str = "tests.test_solver:Walk", **changes) -> Cell:
         "loss": "logistic", "model": "linear", "scaling": "standardise", "augmentation": "none",
         "valid_share": 0.2, "use_all": False, "budget": {"epochs": 2.0},
         "looks": look_epochs(2.0, 4, "linear"), "step_epochs": 0.25, "look_rows": None,
-        "threads": 1,
-        "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
+        "threads": 1, "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
     }  # fmt: skip
     return Cell(**{**given, **changes})
 
@@ -164,6 +163,16 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
         raise RuntimeError
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_trial_does_not_see_the_test_part_and_is_else_the_same(data):
+    seeing = run_one(cell(), {"size": 1.0}, 0, data)
+    blind = run_one(cell(), {"size": 1.0}, 0, data, see_test=False)
+    assert seeing["summary"]["pauc_test"] is not None
+    assert blind["summary"]["pauc_test"] is None
+    assert {row[0] for row in blind["scores"]} == {"valid"}
+    for name in ("pauc_valid", "last_objective", "last_pauc_train"):
+        assert blind["summary"][name] == seeing["summary"][name]
 
 
 def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def run_seeds(cell: Cell, params: dict[str, Any], seeds: list[int], data: Path, 
             CHECKPOINT_SECONDS,
             fingerprint([plain(cell), params, seed, digest, prepared.checksum, versions()]),
         )
-        child = _start(cell, params, seed, data, out / f"seed-{seed}.log", keeper)
+        run = partial(run_one, cell, params, seed, data, keeper)
+        child = _start(cell, run, out / f"seed-{seed}.log")
         report = child.wait()
         found = report.value or {"trace": [], "scores": [], "summary": _failure(report)}
         lines.append(
@@ -80,7 +82,8 @@ def run_trials(
     logs.mkdir(parents=True, exist_ok=True)
 
     def starter(index: int, params: dict[str, Any]) -> Callable[[], Child]:
-        return lambda: _start(cell, params, seed, data, logs / f"trial-{index}.log", None)
+        run = partial(run_one, cell, params, seed, data, see_test=False)
+        return lambda: _start(cell, run, logs / f"trial-{index}.log")
 
     reports = run_all([starter(i, params) for i, params in enumerate(grid)], at_once)
     rows = []
@@ -103,12 +106,10 @@ def check_data(data: Path) -> Prepared:
         raise DataError(f"{sentence}. It was set aside: the next start makes it again.") from error
 
 
-def _start(
-    cell: Cell, params: dict[str, Any], seed: int, data: Path, log: Path, keeper: FileKeeper | None
-) -> Child:
+def _start(cell: Cell, run: Callable[[], dict[str, Any]], log: Path) -> Child:
     log.parent.mkdir(parents=True, exist_ok=True)
     return Child(
-        lambda: run_one(cell, params, seed, data, keeper),
+        run,
         seconds=60.0 * cell.minutes,
         memory_mb=cell.memory_mb,
         log=log,
@@ -116,11 +117,20 @@ def _start(
 
 
 def run_one(
-    cell: Cell, params: dict[str, Any], seed: int, data: Path, keeper: FileKeeper | None = None
+    cell: Cell,
+    params: dict[str, Any],
+    seed: int,
+    data: Path,
+    keeper: FileKeeper | None = None,
+    see_test: bool = True,
 ) -> dict[str, Any]:
-    """One seed in this process: its trace, its scores and its summary, as plain data."""
+    """One seed in this process: its trace, its scores and its summary, as plain data.
+
+    A trial does not see the test part: nothing can be chosen by it, and scoring it takes time.
+    """
     _set_threads(cell)
     problem, test, prepared = build_problem(cell, data, seed)
+    test = test if see_test else None
     bar = tqdm(
         total=cell.budget.get("epochs"),
         desc=f"{cell.experiment} {cell.dataset} {cell.method} seed {seed}",
