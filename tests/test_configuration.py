@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pauc_core.suite.cells import cell_of
 from pauc_core.suite.configuration import (
     ConfigurationError,
     check_methods,
@@ -156,3 +157,11 @@ def test_networks_are_looked_at_evenly_and_once_is_allowed():
     assert look_epochs(5, 5, "deep") == [1, 2, 3, 4, 5]
     assert look_epochs(1, 1, "deep") == [1]
     assert look_epochs(1, 1, "linear") == [1]
+
+
+def test_a_method_with_a_budget_of_its_own_is_looked_at_all_along_it():
+    suite = load(ROOT, GIVEN)
+    experiment = suite.experiments["sorr-gen"]
+    cell = cell_of(suite, experiment, "gen-a9a", "exact_lbfgs_sorr")
+    assert cell.looks[-1] == cell.budget["epochs"] > experiment.epochs
+    assert cell_of(suite, experiment, "gen-a9a", "agd_sbcd_sorr").looks[-1] == experiment.epochs

@@ -62,3 +62,8 @@ def final_level(traces: pd.DataFrame, y: str) -> float:
         return float("nan")
     ends = curves.values[:, -1] if y in PAUCS else curves.values.min(axis=1)
     return float(ends.mean())
+
+
+def lowest(traces: pd.DataFrame) -> pd.Series:
+    """The lowest objective that any method or seed has seen, by experiment and dataset."""
+    return traces.groupby(["experiment", "dataset"]).objective.min().dropna()

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level
+from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level, lowest
 from pauc_core.report.frames import Collected, Reports, Source, open_report
 from pauc_core.report.layout import dataset_label
 from pauc_core.report.style import Style, style_of
@@ -23,6 +23,7 @@ from pauc_core.suite.files import atomic_path
 AXIS = {
     "objective": "training loss (3)",
     "sorr": "SoRR loss",
+    "suboptimality": "loss above the lowest seen",
     "pauc_train": "training pAUC",
     "pauc_test": "test pAUC",
     "epoch": "epoch",
@@ -46,6 +47,7 @@ LOOK: dict[Any, Any] = {
     "svg.hashsalt": "pauc",
 }
 PANEL = (2.9, 2.35)  # inches
+CUT = 1.5  # a loss panel ends at this multiple of the loss at the start
 
 
 class Painter:
@@ -53,6 +55,7 @@ class Painter:
 
     def __init__(self, collected: Collected, reports: Reports) -> None:
         self.collected, self.reports = collected, reports
+        self.lowest = lowest(collected.traces)
 
     def figure(self, name: str) -> Figure:
         """One figure with all its panels; what did not run says so."""
@@ -82,7 +85,7 @@ class Painter:
         axis.set_title(title if dataset == column else f"{title}: {dataset}")
         draw = self._roc if panel == "roc" else self._curve
         drawn = {m for m in config["methods"] if draw(axis, config, source, panel, dataset, m)}
-        for method in config.get("lines", []):
+        for method in config.get("lines", []) if panel != "suboptimality" else []:
             if self._level(axis, source, panel, dataset, method):
                 drawn.add(method)
         if not drawn & set(config["methods"]):
@@ -90,6 +93,10 @@ class Painter:
             axis.set_yticks([])
         elif panel != "roc":
             self._stretch(axis)
+        if panel == "suboptimality":
+            axis.set_yscale("log", nonpositive="mask")
+        elif panel == "objective" and axis.lines:
+            self._cut(axis)
         absent = [self._absent(source, dataset, m) for m in config["methods"] if m not in drawn]
         if absent:
             axis.text(
@@ -122,11 +129,22 @@ class Painter:
             axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.xaxis.set_minor_locator(NullLocator())
 
+    def _cut(self, axis: Axes) -> None:
+        """Losses far above the start would flatten all the rest; suboptimality shows them whole."""
+        heights = [np.asarray(line.get_ydata(), dtype=float) for line in axis.lines]
+        top = CUT * min(ys[0] for ys in heights[: len(axis.collections)])
+        if axis.get_ylim()[1] > top:
+            axis.set_ylim(0.95 * min(np.nanmin(ys) for ys in heights), top)
+
     def _curve(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
     ) -> bool:
         traces = self.collected.trace(source.experiment, dataset, method)
-        curves = bundle(traces, config.get("x", "epoch"), y)
+        if y == "suboptimality" and len(traces):
+            traces = traces.assign(
+                suboptimality=traces.objective - self.lowest[source.experiment, dataset]
+            )
+        curves = bundle(traces, config.get("x", "epoch"), y) if y in traces else None
         if curves is None:
             return False
         self._line(axis, curves, self._style(method))

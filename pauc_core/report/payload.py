@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.curves import bundle
+from pauc_core.report.curves import bundle, lowest
 from pauc_core.report.frames import FINE, KEYS, PROVENANCE, Collected, Reports
 from pauc_core.report.layout import method_label
 from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER, style_of
@@ -68,12 +68,6 @@ def curves(collected: Collected) -> dict[str, Any]:
         if entry["y"]:
             out[key_of(cell)] = entry
     return out
-
-
-def lowest(collected: Collected) -> dict[str, float]:
-    """The lowest objective that any method or seed has seen, per experiment and dataset."""
-    grouped = collected.traces.groupby(["experiment", "dataset"]).objective.min()
-    return {key_of(cell): float(value) for cell, value in grouped.items() if value == value}
 
 
 def roc(collected: Collected) -> dict[str, Any]:
@@ -180,7 +174,7 @@ def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
         "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
         "curves": curves(collected),
-        "lowest": lowest(collected),
+        "lowest": {key_of(c): float(v) for c, v in lowest(collected.traces).items()},
         "roc": roc(collected),
         "bands": bands(collected),
         "runs": runs(collected),

@@ -53,6 +53,7 @@ class Cell:
 def cell_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> Cell:
     """Resolve one cell from the configuration."""
     line = suite.methods[method]
+    budget = line.get("budget", {"epochs": experiment.epochs})
     return Cell(
         experiment=experiment.name,
         dataset=dataset,
@@ -68,8 +69,8 @@ def cell_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> 
         augmentation=experiment.augmentation,
         valid_share=experiment.valid_share,
         use_all=experiment.use_all,
-        budget=line.get("budget", {"epochs": experiment.epochs}),
-        looks=look_epochs(experiment.epochs, experiment.looks, experiment.track),
+        budget=budget,
+        looks=_looks(experiment, budget, experiment.looks),
         step_epochs=experiment.step_epochs,
         look_rows=experiment.look_rows,
         threads=experiment.threads,
@@ -86,8 +87,12 @@ def trial_of(suite: Suite, experiment: Experiment, dataset: str, method: str) ->
     cell = cell_of(suite, experiment, experiment.tune_on or dataset, method)
     epochs = experiment.tune_epochs or experiment.epochs
     budget = suite.methods[method].get("budget", {"epochs": epochs})
-    looks = look_epochs(epochs, experiment.tune_looks, experiment.track)
-    return replace(cell, budget=budget, looks=looks)
+    return replace(cell, budget=budget, looks=_looks(experiment, budget, experiment.tune_looks))
+
+
+def _looks(experiment: Experiment, budget: dict[str, float], count: int) -> list[float]:
+    """A method with a budget of its own is looked at all along it."""
+    return look_epochs(budget.get("epochs", experiment.epochs), count, experiment.track)
 
 
 def build_method(cell: Cell, params: dict[str, Any]) -> Method:
