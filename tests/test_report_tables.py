@@ -160,6 +160,17 @@ def test_files_of_every_table_carry_the_mark_of_generated_data(
     assert {"D1", "D1 deviation", "D1 n"} <= set(shown.columns)
 
 
+def test_a_table_of_mixed_data_names_the_columns_that_are_generated(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path, "open")
+    frame = pd.read_parquet(folder / "summaries.parquet")
+    big = frame[(frame.experiment == "race-open") & (frame.dataset == "a9a")].assign(
+        experiment="race-big", dataset="gen-features-220k", provenance="generated"
+    )
+    pd.concat([frame, big]).to_parquet(folder / "summaries.parquet")
+    (warning,) = table_of(folder, "race").warnings
+    assert warning.startswith("gen-features-220k: GENERATED DATA")
+
+
 def test_latex_is_balanced_and_escaped(real: Path) -> None:
     for table in build_tables(real, REFERENCE, REPORTS):
         text = to_latex(table)

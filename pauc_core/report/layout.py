@@ -248,7 +248,10 @@ class Builder:
         # Real data of others mislead only where the paper's numbers stand beside them.
         beside = any(row.kind == "paper" for row in table.rows)
         table.warnings = [
-            NOT_THE_PAPERS[w] for w in found if w == "generated" or (beside and w in NOT_THE_PAPERS)
+            # Where only some columns are meant, they are named.
+            (f"{_listed(names)}: " if len(found) > 1 else "") + NOT_THE_PAPERS[whose]
+            for whose, names in found.items()
+            if whose == "generated" or (beside and whose in NOT_THE_PAPERS)
         ]
         for whose, names in found.items():
             table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {_listed(names)}.")
