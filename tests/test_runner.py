@@ -194,10 +194,14 @@ def test_choosing():
         {"trial": 1, "outcome": "converged", "reason": "", "pauc_valid": 0.7, "last_objective": 4},
         {"trial": 2, "outcome": "diverged", "reason": "", "pauc_valid": 0.9, "last_objective": 1},
     ]
-    assert choose(rows, "pauc") == 1
-    assert choose(rows, "sorr") == 0
+    assert choose(rows, "pauc", "logistic") == 1
+    assert choose(rows, "sorr", "logistic") == 0
+    with_a_minimiser = [*rows, {**rows[0], "trial": 3, "last_objective": 0.69, "pauc_valid": 0.4}]
+    assert choose(with_a_minimiser, "pauc", "logistic") == 3
+    above = [*rows, {**rows[0], "trial": 3, "last_objective": 0.70, "pauc_valid": 0.4}]
+    assert choose(above, "pauc", "logistic") == 1
     with pytest.raises(ValueError, match="None of 1 trials ended well"):
-        choose(rows[2:], "pauc")
+        choose(rows[2:], "pauc", "logistic")
 
 
 def test_expanding():

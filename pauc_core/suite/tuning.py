@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pauc_core.losses import get_loss
 from pauc_core.suite.cells import Cell
 from pauc_core.suite.configuration import TUNING_SEED
 from pauc_core.suite.files import write_json
@@ -22,11 +23,13 @@ def expand(params: dict[str, Any], grid: dict[str, list[Any]]) -> list[dict[str,
     ]
 
 
-def choose(rows: list[dict[str, Any]], goal: str) -> int:
+def choose(rows: list[dict[str, Any]], goal: str, loss: str) -> int:
     """The trial with the highest validation pAUC; for SoRR, the lowest final training loss.
 
     SoRR's n exceeds any validation part, so the loss is what the paper's curves compare.
-    Runs that diverged or failed are never chosen; the first of equals is.
+    Runs that diverged or failed are never chosen; the first of equals is. A trial that ends with a
+    higher training loss than equal scores for all have, has not minimised anything, and an early
+    look of it may still be best on a small validation part: it is chosen only where all are such.
     """
     key, sign = ("last_objective", 1.0) if goal == "sorr" else ("pauc_valid", -1.0)
     ended = [
@@ -37,14 +40,16 @@ def choose(rows: list[dict[str, Any]], goal: str) -> int:
     if not ended:
         reasons = "; ".join(sorted({str(row["reason"]) for row in rows}))
         raise ValueError(f"None of {len(rows)} trials ended well ({reasons}): change the grid.")
-    return int(min(ended, key=lambda row: (sign * row[key], row["trial"]))["trial"])
+    equal_scores = float(get_loss(loss).value(0.0))
+    fallen = [row for row in ended if row["last_objective"] < equal_scores]
+    return int(min(fallen or ended, key=lambda row: (sign * row[key], row["trial"]))["trial"])
 
 
 def tune(cell: Cell, data: Path, out: Path, trials: Path, at_once: int) -> None:
     """Run a cell's grid; write the chosen values and all trials."""
     grid = expand(cell.params, cell.grid)
     rows = run_trials(cell, grid, TUNING_SEED, data, out.with_suffix(".logs"), at_once)
-    chosen = choose(rows, cell.goal)
+    chosen = choose(rows, cell.goal, cell.loss)
     kept = ("experiment", "dataset", "method")
     identity = {key: getattr(cell, key) for key in kept}
     lines = [{**identity, **row, "chosen": row["trial"] == chosen} for row in rows]
