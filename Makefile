@@ -42,10 +42,10 @@ lint: $(STAMP)
 	$(RUN)/snakemake --lint
 
 test: $(STAMP) lint
-	$(RUN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(RUN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP)
-	$(RUN)/pytest -n 2 --dist worksteal -m slow
+	$(RUN)/pytest -n 2 --dist loadfile -m slow
 
 bench: $(STAMP)
 	$(RUN)/python -m benchmarks.run
