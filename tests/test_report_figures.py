@@ -90,7 +90,8 @@ def test_all_figures_are_written(folder: Path, tmp_path: Path) -> None:
 
 
 def test_suboptimality_is_the_loss_above_the_lowest_of_all_methods(painter: Painter) -> None:
-    loss, gap = painter.figure("figure2").axes[0], painter.figure("figure2").axes[4]
+    axes = painter.figure("figure2").axes
+    loss, gap = axes[0], axes[4]
     lowest = painter.lowest["sorr-gen", "gen-a9a"]
     style = painter.reports.methods["agd_sbcd_sorr"]["colour"]
     above, below = (
