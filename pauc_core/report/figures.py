@@ -12,7 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level, lowest
 from pauc_core.report.frames import Collected, Reports, Source, open_report
@@ -47,7 +53,7 @@ LOOK: dict[Any, Any] = {
     "svg.hashsalt": "pauc",
 }
 PANEL = (2.9, 2.35)  # inches
-CUT = 1.5  # a loss panel ends at this multiple of the loss at the start
+HIGH = 1.5  # losses above this multiple of the start are shown on a log scale
 
 
 class Painter:
@@ -94,9 +100,9 @@ class Painter:
         elif panel != "roc":
             self._stretch(axis)
         if panel == "suboptimality":
-            axis.set_yscale("log", nonpositive="mask")
+            axis.set_yscale("log")
         elif panel == "objective" and axis.lines:
-            self._cut(axis)
+            self._compress(axis)
         absent = [self._absent(source, dataset, m) for m in config["methods"] if m not in drawn]
         if absent:
             axis.text(
@@ -129,12 +135,17 @@ class Painter:
             axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.xaxis.set_minor_locator(NullLocator())
 
-    def _cut(self, axis: Axes) -> None:
-        """Losses far above the start would flatten all the rest; suboptimality shows them whole."""
-        heights = [np.asarray(line.get_ydata(), dtype=float) for line in axis.lines]
-        top = CUT * min(ys[0] for ys in heights[: len(axis.collections)])
-        if axis.get_ylim()[1] > top:
-            axis.set_ylim(0.95 * min(np.nanmin(ys) for ys in heights), top)
+    def _compress(self, axis: Axes) -> None:
+        """A log scale where a loss rises far above its start: it would flatten all the rest."""
+        curves = [np.asarray(line.get_ydata(), dtype=float) for line in axis.lines]
+        curves = [ys for ys in curves if len(ys) > 2]  # levels may be 0
+        if curves and max(ys.max() for ys in curves) > HIGH * min(ys[0] for ys in curves):
+            axis.set_yscale("log")
+            low, high = (f(f(ys[ys > 0]) for ys in curves) for f in (min, max))
+            axis.set_ylim(0.7 * low, 1.5 * high)
+            axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,)))
+            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.yaxis.set_minor_formatter(NullFormatter())
 
     def _curve(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
