@@ -72,7 +72,7 @@ def cell(use: str = "tests.test_solver:Walk", **changes) -> Cell:
         "loss": "logistic", "model": "linear", "scaling": "standardise", "augmentation": "none",
         "valid_share": 0.2, "use_all": False, "budget": {"epochs": 2.0},
         "looks": look_epochs(2.0, 4, "linear"), "step_epochs": 0.25, "look_rows": None,
-        "threads": 1, "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
+        "threads": 1, "precision": "float32", "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
     }  # fmt: skip
     return Cell(**{**given, **changes})
 

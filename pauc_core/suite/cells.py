@@ -39,6 +39,7 @@ class Cell:
     step_epochs: float
     look_rows: int | None
     threads: int
+    precision: str
     device: str
     minutes: float
     memory_mb: int
@@ -74,6 +75,7 @@ def cell_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> 
         step_epochs=experiment.step_epochs,
         look_rows=experiment.look_rows,
         threads=experiment.threads,
+        precision=experiment.precision,
         device=suite.settings.get("device", "auto"),
         minutes=experiment.minutes,
         memory_mb=experiment.memory_mb,
@@ -137,9 +139,9 @@ def _model(cell: Cell, prepared: Prepared, train: Part) -> Model:
     if cell.model == "linear":
         return LinearModel.fit_scaling(train, cell.scaling)
     from pauc_core.models.module import ModuleModel
-    from pauc_core.models.networks import build
+    from pauc_core.models.precision import build_at
 
-    network = build(cell.model, in_channels=prepared.x.shape[1])
+    network = build_at(cell.precision, cell.model, in_channels=prepared.x.shape[1])
     return ModuleModel(network, augmentation=cell.augmentation, device=cell.device)
 
 

@@ -48,6 +48,7 @@ class Experiment:
     step_epochs: float = 0.25
     look_rows: int | None = None
     threads: int = 1
+    precision: str = "float32"
     minutes: float = 60.0
     memory_mb: int = 16000
     tune: bool = False

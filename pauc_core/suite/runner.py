@@ -249,6 +249,7 @@ def _identity(cell: Cell, params: dict[str, Any], seed: int, digest: str) -> dic
         "params": params,
         "budget": cell.budget,
         "threads": cell.threads,
+        "precision": cell.precision,
         "code_digest": digest,
         "versions": versions(),
     }
