@@ -103,9 +103,10 @@ def write_collected(
     }  # fmt: skip
     for name, frame_rows in frames.items():
         pd.DataFrame(frame_rows).to_parquet(folder / f"{name}.parquet")
+    made = {"commit": "0" * 12, "versions": {"torch": "2.13.0"}, "machine": {"cores": 2}}
     meta = {
-        "scale": scale, "command": "make reproduce", "commit": "0" * 40, "created": "2026-01-01",
-        "versions": {"torch": "2.13.0"}, "machine": {"cores": 2, "cpu": "x", "python": "3.11"},
+        "scale": scale, "command": "make reproduce",
+        "experiments": dict.fromkeys(experiments(scale), made),
     }  # fmt: skip
     (folder / "meta.json").write_text(json.dumps(meta))
     return folder
@@ -159,7 +160,8 @@ def _summary(
         "provenance": provenance(cell["dataset"]), "n_train_pos": 500, "n_train_neg": 4000,
         "n_test": 1000, "m": 200, "n": 2000, "fpr_low": 0.05, "fpr_high": 0.5,
         "versions": json.dumps({"torch": "2.13.0", "numpy": "2.4.6"}),
-        "path": "runs/x/summary.jsonl:1",
+        "path": "runs/x/summary.jsonl:1", "budget": json.dumps({"epochs": 10}),
+        "precision": "float32", "use": "baselines.controls:RandomScores",
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import nn
 from pauc_core.models.augment import AUGMENTATIONS, PAD, affine, crop_flip
 from pauc_core.models.module import ModuleModel
 from pauc_core.models.networks import NETWORKS, build, initialise, load_weights
+from pauc_core.models.precision import build_at
 from pauc_core.random import stream, torch_generator
 from pauc_core.solver import Part
 
@@ -213,3 +215,29 @@ def test_unknown_names_are_refused() -> None:
         ModuleModel(build("small", 1), "twist")
     with pytest.raises(ValueError, match="device 'tpu' is unknown"):
         ModuleModel(build("small", 1), device="tpu")
+
+
+def test_bfloat16_is_for_training_and_leaves_weights_scores_and_names_alone() -> None:
+    plain = drawn("small", 1, 1)
+    mixed = build_at("bfloat16", "small", in_channels=1)
+    mixed.load_state_dict(plain.state_dict())
+    x = torch.randn(8, 1, 32, 32, generator=torch_generator(stream(0, "x")))
+    assert torch.equal(mixed.eval()(x), plain.eval()(x)), "scores are float32's"
+    seen: list[torch.dtype] = []
+    for layer in mixed.modules():
+        if isinstance(layer, torch.nn.Conv2d):
+            layer.register_forward_hook(lambda _, __, out: seen.append(out.dtype))
+    scores, wanted = mixed.train()(x), plain.train()(x)
+    assert set(seen) == {torch.bfloat16}
+    assert scores.dtype == torch.float32
+    assert not torch.equal(scores, wanted)
+    torch.testing.assert_close(scores, wanted, atol=0.05, rtol=0.05)
+    scores.sum().backward()
+    assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in mixed.parameters())
+    copied = copy.deepcopy(mixed).eval()
+    assert torch.equal(copied(x), mixed.eval()(x)), "a copy uses its own weights"
+
+
+def test_an_unknown_precision_is_one_sentence() -> None:
+    with pytest.raises(ValueError, match="precision 'float8' is unknown"):
+        build_at("float8", "small", in_channels=1)

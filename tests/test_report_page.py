@@ -95,6 +95,9 @@ def test_size_marks_and_parts(page: str) -> None:
     assert markup.count('class="claim"') == 10
     assert "nonfinite" in markup[markup.index('<section id="failures">') :]
     assert "linear-gen/gen-chest-features@D1/proximal_dca" in markup
+    run = markup[markup.index('<section id="run">') :]
+    for told in ("<td>chest-gen</td>", "0" * 12, "torch 2.13.0", "cores 2", "float32"):
+        assert told in run
 
 
 def test_every_measured_number_has_its_runs_behind_it(page: str) -> None:

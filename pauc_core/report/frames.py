@@ -19,7 +19,7 @@ COLUMNS: dict[str, list[str]] = {
         "objective", "epoch", "last_pauc_test", "last_pauc_train", "last_objective", "last_epoch",
         "pauc_test_w", "test_low", "test_high", "seconds", "wall", "peak_mb", "params", "tuned",
         "code_digest", "stale", "data_checksum", "provenance", "n_train_pos", "n_train_neg",
-        "n_test", "m", "n", "fpr_low", "fpr_high", "versions", "path",
+        "n_test", "m", "n", "fpr_low", "fpr_high", "versions", "path", "budget", "precision",
     ],
     "traces": [
         *KEYS, "seed", "step", "epoch", "work", "seconds", "wall", "objective", "pauc_train",

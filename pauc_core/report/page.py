@@ -60,6 +60,30 @@ def dataset_rows(collected: Collected) -> list[dict[str, Any]]:
     return rows
 
 
+def experiment_rows(collected: Collected) -> list[dict[str, Any]]:
+    """Each experiment with how much of it was run, and the code and machine that it ran with.
+
+    Epochs are most methods'; those with a stopping rule have budgets of their own.
+    """
+    made = collected.meta.get("experiments", {})
+    rows = []
+    for name, runs in collected.summaries.groupby("experiment"):
+        origin = made.get(name, {})
+        limits = runs.budget.map(lambda text: json.loads(text).get("epochs", math.nan))
+        seeds = sorted(set(runs.seed.astype(int)))
+        rows.append({
+            "name": name,
+            "runs": len(runs),
+            "seeds": ", ".join(map(str, seeds)),
+            "epochs": float(limits.mode().iloc[0]),
+            "precision": ", ".join(sorted(set(runs.precision.fillna("float32")))),
+            "commit": origin.get("commit", ""),
+            "machine": ", ".join(f"{k} {v}" for k, v in origin.get("machine", {}).items()),
+            "versions": ", ".join(f"{k} {v}" for k, v in origin.get("versions", {}).items()),
+        })  # fmt: skip
+    return rows
+
+
 def claim_rows(claims: pd.DataFrame) -> list[dict[Any, Any]]:
     """Each claim with its tasks below it."""
     claims = claims.astype(object).where(claims.notna(), None)
@@ -114,6 +138,7 @@ def render(
         scale=reports.scale,
         marks=dict.fromkeys(warning for table in tables for warning in table.warnings),
         datasets=dataset_rows(collected),
+        experiments=experiment_rows(collected),
         claims=claim_rows(claims),
         ranks=[
             (name, part.to_dict("records")) for name, part in ranks.groupby("group", sort=False)

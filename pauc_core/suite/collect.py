@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pauc_core.random import stream
 from pauc_core.suite.files import atomic_path, write_json
 
 KEYS = ["experiment", "dataset", "method", "seed"]
+FRAMES = ("summaries", "traces", "roc", "trials", "datasets")
 ROC_POINTS = 200
 
 
@@ -42,7 +43,7 @@ def collect(
         for line in found:
             own = scores[(scores["seed"] == line["seed"]) & (scores["part"] == "test")]
             interval, curve = _test_part(line, own)
-            lines.append({**line, **interval, "stale": _stale(line), "path": _short(path, out)})
+            lines.append({**line, **interval, "stale": is_stale(line), "path": _short(path, out)})
             curves.append(curve)
         trace = pd.read_csv(path.parent / "traces.csv")
         for position, key in enumerate(KEYS[:3]):
@@ -63,13 +64,12 @@ def collect(
     for name, content in frames.items():
         with atomic_path(out / f"{name}.parquet") as temporary:
             content.reset_index(drop=True).to_parquet(temporary)
+    made = {"commit": commit(root), "machine": machine(), "versions": versions()}
     meta = {
         "scale": scale,
         "settings": {key: settings.get(key) for key in ("subset", "device")},
         "command": f"snakemake --cores all --config scale={scale}",
-        "commit": commit(root),
-        "versions": versions(),
-        "machine": machine(),
+        "experiments": dict.fromkeys(sorted(set(frame["experiment"])), made),
     }
     write_json(out / "meta.json", meta)
     print(f"collected {len(frame)} runs", file=sys.stderr)
@@ -95,7 +95,7 @@ def _test_part(line: dict[str, Any], scores: pd.DataFrame) -> tuple[dict[str, An
     return {"test_low": low, "test_high": high}, curve
 
 
-def _stale(line: dict[str, Any]) -> bool:
+def is_stale(line: Mapping[Any, Any]) -> bool:
     """Whether the method's code is no longer what made the line."""
     return bool(line["use"]) and code_digest(line["use"]) != line["code_digest"]
 

@@ -1,22 +1,27 @@
 """Makes what is published: collected frames in, tables, figures, comparison, claims and page out.
 
 ``python -m pauc_core.suite.publish results/published [results/open]`` first collects the finished
-runs of a scale, where one is named; without it everything is made again from the frames that are
-there. No solver runs.
+runs of a scale, where one is named, and puts its experiments in the place of those published;
+without it everything is made again from the frames that are there. No solver runs.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from pauc_core.report.claims import make_claims
 from pauc_core.report.compare import make_comparison
 from pauc_core.report.figures import make_figures
 from pauc_core.report.page import make_page
 from pauc_core.report.tables import make_tables
-from pauc_core.suite.collect import collect
+from pauc_core.suite.collect import FRAMES, KEYS, collect, is_stale
+from pauc_core.suite.files import atomic_path, write_json
 
 REFERENCE, REPORTS = Path("reference"), Path("config/reports.yaml")
 
@@ -45,7 +50,11 @@ def publish(published: Path, scale: Path | None = None) -> None:
 
 
 def _take(scale: Path, published: Path) -> None:
-    """Collect the runs that are finished, and keep their summary lines beside the frames."""
+    """Collect the runs that are finished, and put them and their summary lines beside the others.
+
+    An experiment of the scale's folder replaces the published one whole, so that no table mixes
+    two configurations; the others stay.
+    """
     summaries = sorted(scale.glob("runs/*/*/*/seeds-*/summary.jsonl"))
     used = {path.parts[-4].partition("@")[0] for path in summaries}
     collect(
@@ -57,13 +66,45 @@ def _take(scale: Path, published: Path) -> None:
         settings={},
         root=Path.cwd(),
     )
-    for folder in ("collected", "runs"):
-        shutil.rmtree(published / folder, ignore_errors=True)
-    shutil.copytree(scale / "collected", published / "collected")
+    merge(scale / "collected", published / "collected")
+    for name in {path.parts[-5] for path in summaries}:
+        shutil.rmtree(published / "runs" / name, ignore_errors=True)
     for path in summaries:
         target = published / path.relative_to(scale)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+
+
+def merge(fresh: Path, published: Path) -> None:
+    """Put collected frames into those that are published, experiment by experiment."""
+    meta = json.loads((fresh / "meta.json").read_text())
+    there = published / "meta.json"
+    old = json.loads(there.read_text()) if there.exists() else {"experiments": {}}
+    if old.get("scale", meta["scale"]) != meta["scale"]:
+        raise SystemExit(
+            f"{published} holds the scale {old['scale']!r} and {fresh} the scale "
+            f"{meta['scale']!r}: two scales can't mix, name another folder."
+        )
+    published.mkdir(parents=True, exist_ok=True)
+    for name in FRAMES:
+        frame = pd.read_parquet(fresh / f"{name}.parquet")
+        if old["experiments"]:
+            frame = _with_others(frame, pd.read_parquet(published / f"{name}.parquet"), meta)
+        if name == "summaries":  # the code may have changed since the others were collected
+            frame["stale"] = [is_stale(line) for line in frame.to_dict("records")]
+        with atomic_path(published / f"{name}.parquet") as temporary:
+            frame.to_parquet(temporary)
+    write_json(there, {**meta, "experiments": {**old["experiments"], **meta["experiments"]}})
+
+
+def _with_others(frame: pd.DataFrame, before: pd.DataFrame, meta: dict[str, Any]) -> pd.DataFrame:
+    """A fresh frame and the rows of the former one whose experiment, or dataset, it has not."""
+    if "experiment" in frame:
+        kept = before[~before["experiment"].isin(list(meta["experiments"]))]
+    else:
+        kept = before[~before["dataset"].isin(frame["dataset"])]
+    keys = [key for key in (*KEYS, "task", "trial", "step", "fpr") if key in frame]
+    return pd.concat([kept, frame]).sort_values(keys, kind="stable").reset_index(drop=True)
 
 
 if __name__ == "__main__":

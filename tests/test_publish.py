@@ -1,0 +1,80 @@
+"""Publishing: an experiment replaces the published one whole, the others stay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pauc_core.provenance import code_digest
+from pauc_core.suite.publish import merge
+from tests.collected_fixture import write_collected
+
+LINEAR = "linear-gen"
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    merge(write_collected(tmp_path / "first", seeds=2), tmp_path / "published")
+    return tmp_path / "published"
+
+
+def only(folder: Path, experiment: str, **values: object) -> Path:
+    """Leave one experiment in collected frames, with other values in its summaries."""
+    for path in folder.glob("*.parquet"):
+        frame = pd.read_parquet(path)
+        if path.stem == "datasets":
+            frame = frame[frame["dataset"] == "gen-chest-features"]
+        else:
+            frame = frame[frame["experiment"] == experiment]
+        frame = frame.assign(**(values if path.stem == "summaries" else {}))
+        frame.to_parquet(path)
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["experiments"] = {experiment: {"commit": "later"}}
+    (folder / "meta.json").write_text(json.dumps(meta))
+    return folder
+
+
+def test_a_first_publication_takes_all(published: Path, tmp_path: Path) -> None:
+    first, taken = (
+        pd.read_parquet(folder / "traces.parquet") for folder in (tmp_path / "first", published)
+    )
+    pd.testing.assert_frame_equal(first, taken)
+
+
+def test_an_experiment_is_replaced_whole(published: Path, tmp_path: Path) -> None:
+    before = pd.read_parquet(published / "summaries.parquet")
+    merge(only(write_collected(tmp_path / "later", seeds=1), LINEAR, pauc_test=0.5), published)
+    after = pd.read_parquet(published / "summaries.parquet")
+    mine = after["experiment"] == LINEAR
+    assert set(after[mine]["seed"]) == {0}, "seeds of the former runs are gone"
+    assert (after[mine]["pauc_test"] == 0.5).all()
+    others = before[before["experiment"] != LINEAR]
+    assert len(after[~mine]) == len(others) > 0
+    assert after[~mine]["pauc_test"].sum() == pytest.approx(others["pauc_test"].sum())
+    for name in ("traces", "roc", "trials"):
+        frame = pd.read_parquet(published / f"{name}.parquet")
+        assert set(frame["experiment"]) == set(before["experiment"])
+    traces = pd.read_parquet(published / "traces.parquet")
+    assert set(traces[traces["experiment"] == LINEAR]["seed"]) == {0}
+    datasets = pd.read_parquet(published / "datasets.parquet")
+    assert not datasets.duplicated(["dataset", "task"]).any()
+    made = json.loads((published / "meta.json").read_text())["experiments"]
+    assert made[LINEAR] == {"commit": "later"}
+    assert made["mu-gen"]["commit"] == "0" * 12
+
+
+def test_what_is_stale_is_found_anew(published: Path, tmp_path: Path) -> None:
+    present = code_digest("baselines.controls:RandomScores")
+    later = write_collected(tmp_path / "later", stale=("agd_sbcd",))
+    merge(only(later, LINEAR, code_digest=present), published)
+    frame = pd.read_parquet(published / "summaries.parquet")
+    assert not frame[frame["experiment"] == LINEAR]["stale"].any()
+    assert frame[frame["experiment"] != LINEAR]["stale"].all(), "no code has the digest abc123"
+
+
+def test_two_scales_do_not_mix(published: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="two scales can't mix"):
+        merge(write_collected(tmp_path / "open", "open"), published)
