@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pauc_core.report.budgets import sentence
 from pauc_core.report.cells import exceed_times
 from pauc_core.report.compare import COLUMNS, compare, make_comparison
 from pauc_core.report.frames import (
@@ -21,6 +22,7 @@ from pauc_core.report.frames import (
 from pauc_core.report.layout import Builder, Table
 from pauc_core.report.readme import BEGIN, END, update_readme
 from pauc_core.report.tables import build_tables, make_tables, to_latex, to_markdown
+from pauc_core.suite import configuration
 from tests.collected_fixture import write_collected
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -197,17 +199,43 @@ def test_an_unknown_scale_and_an_empty_folder_are_one_sentence(tmp_path: Path) -
         load_collected(tmp_path)
 
 
-def test_scales_name_existing_experiments_and_datasets() -> None:
-    import yaml
+@pytest.mark.parametrize("scale", ["default", "open", "paper"])
+def test_a_scales_sources_are_experiments_it_runs(scale: str) -> None:
+    settings = {"scale": scale, "results": "results", "raw": "data/raw"}
+    experiments = configuration.load(ROOT, settings).experiments
+    for source in load_reports(REPORTS, scale).sources.values():
+        assert source.experiment in experiments
+        for name in source.columns:
+            assert source.measured(name) in experiments[source.experiment].datasets
 
-    experiments = yaml.safe_load((ROOT / "config/experiments.yaml").read_text())
-    for scale in ("default", "open", "paper"):
-        for source in load_reports(REPORTS, scale).sources.values():
-            entry = experiments[source.experiment]
-            while "datasets" not in entry:
-                entry = experiments[entry["like"]]
-            for name in source.columns:
-                assert source.measured(name) in entry["datasets"], (scale, source.experiment)
+
+def test_a_table_tells_what_its_runs_were_given(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path, "open")
+    summaries = pd.read_parquet(folder / "summaries.parquet")
+    deep = summaries.experiment == "longtail-open"
+    summaries.loc[deep, "precision"] = "bfloat16"
+    summaries.to_parquet(folder / "summaries.parquet")
+    trials = pd.read_parquet(folder / "trials.parquet")
+    trials = trials[(trials.experiment != "longtail-open") | (trials.dataset == "cifar10-lt")]
+    trials.to_parquet(folder / "trials.parquet")
+    collected = load_collected(folder)
+    assert sentence(collected, "longtail-open") == (
+        "longtail-open: 10 epochs a run, trained in bfloat16; "
+        "3 trials a method, on cifar10-lt alone, of 2 epochs."
+    )
+    assert sentence(collected, "race-open") == (
+        "race-open: 10 epochs a run; 3 trials a method, of 2 epochs."
+    )
+    assert sentence(collected, "race-gen") == ""
+    assert sentence(collected, "longtail-open") in table_of(folder, "table3").notes
+    assert not any("epochs a run" in note for note in table_of(folder, "table5").notes)
+
+
+def test_validation_pauc_of_the_long_tails_stands_beside_no_paper(real: Path) -> None:
+    table = table_of(real, "longtail_valid")
+    assert [row.kind for row in table.rows] == ["measured", "measured"]
+    runs = load_collected(real).cell("longtail-open", "cifar10-lt", "minibatch")
+    assert table.rows[0].cells[0].mean == pytest.approx(runs.pauc_valid.mean())
 
 
 def test_readme_is_filled_between_its_markers_and_again_the_same(

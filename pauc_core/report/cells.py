@@ -14,6 +14,7 @@ NEVER = (np.nan, np.nan)
 AT_W = "@w"  # suffix of a method whose numbers are taken at w^(k) instead of vbar_n^(k)
 SUMMARY_COLUMN = {
     "test_pauc": "pauc_test",
+    "valid_pauc": "pauc_valid",
     "train_pauc": "last_pauc_train",
     "cpu_seconds": "seconds",
 }

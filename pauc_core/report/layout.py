@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pauc_core.report.budgets import sentence
 from pauc_core.report.cells import AT_W, KEY, extra_methods
 from pauc_core.report.frames import PROVENANCE, Collected, Reports
 
@@ -22,7 +23,7 @@ METRIC_LABEL = {
     "positives": "# Pos. samples",
     "negatives": "# Neg. samples",
 }
-DIGITS = {"test_pauc": 4, "train_pauc": 4, "epochs_to_exceed": 2}
+DIGITS = {"test_pauc": 4, "train_pauc": 4, "valid_pauc": 4, "epochs_to_exceed": 2}
 NOT_THE_PAPERS = {
     "generated": "GENERATED DATA: reproduces nothing; the paper's rows stand for orientation.",
     "stand-in": "OPEN STAND-IN, not CheXpert: not a reproduction of the paper's rows beside it.",
@@ -190,7 +191,8 @@ class Builder:
                 for side in (False, True):
                     some = [c for m, c in zip(methods, cells, strict=True) if (m in extra) == side]
                     _mark([(Row("", "", kind, [], side), c) for c in some])
-                table.rows.append(Row(part["title"], dataset_label(column), kind, cells))
+                if kind == "measured" or any(cell.text for cell in cells):
+                    table.rows.append(Row(part["title"], dataset_label(column), kind, cells))
         if extra:
             table.notes.append("* not in the paper")
         return table
@@ -242,8 +244,14 @@ class Builder:
                 whose = self.collected.provenance(source.experiment, measured)
                 if whose is not None:
                     found.setdefault(whose, []).append(measured)
-            if source.note and source.note not in table.notes:
-                table.notes.append(source.note)
+            given = (
+                ""
+                if config["form"] == "statistics"
+                else sentence(self.collected, source.experiment)
+            )
+            for note in (source.note, given):
+                if note and note not in table.notes:
+                    table.notes.append(note)
         table.provenance = list(found)
         # Real data of others mislead only where the paper's numbers stand beside them.
         beside = any(row.kind == "paper" for row in table.rows)

@@ -13,7 +13,7 @@ import jinja2
 import pandas as pd
 import plotly.offline
 
-from pauc_core.report import payload
+from pauc_core.report import budgets, payload
 from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports, open_report
 from pauc_core.report.layout import Builder
 from pauc_core.report.race import against_each_trial, time_spent
@@ -61,22 +61,18 @@ def dataset_rows(collected: Collected) -> list[dict[str, Any]]:
 
 
 def experiment_rows(collected: Collected) -> list[dict[str, Any]]:
-    """Each experiment with how much of it was run, and the code and machine that it ran with.
-
-    Epochs are most methods'; those with a stopping rule have budgets of their own.
-    """
+    """Each experiment with how much of it was run, and the code and machine that it ran with."""
     made = collected.meta.get("experiments", {})
     rows = []
     for name, runs in collected.summaries.groupby("experiment"):
         origin = made.get(name, {})
-        limits = runs.budget.map(lambda text: json.loads(text).get("epochs", math.nan))
         seeds = sorted(set(runs.seed.astype(int)))
         rows.append({
             "name": name,
             "runs": len(runs),
             "seeds": ", ".join(map(str, seeds)),
-            "epochs": float(limits.mode().iloc[0]),
-            "precision": ", ".join(sorted(set(runs.precision.fillna("float32")))),
+            "epochs": budgets.epochs(runs),
+            "precision": ", ".join(budgets.precisions(runs)),
             "commit": origin.get("commit", ""),
             "machine": ", ".join(f"{k} {v}" for k, v in origin.get("machine", {}).items()),
             "versions": ", ".join(f"{k} {v}" for k, v in origin.get("versions", {}).items()),

@@ -1,0 +1,43 @@
+"""What the runs of an experiment were given: epochs, precision, trials."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+
+from pauc_core.report.frames import Collected
+
+
+def epochs(runs: pd.DataFrame) -> float:
+    """Epochs of most methods; those with a stopping rule have a budget of their own."""
+    limits = runs.budget.map(lambda text: json.loads(text).get("epochs", math.nan))
+    return float(limits.mode().iloc[0])
+
+
+def precisions(runs: pd.DataFrame) -> list[str]:
+    """In which precision models were trained; lines from before there was a choice are float32."""
+    return sorted(set(runs.precision.fillna("float32")))
+
+
+def sentence(collected: Collected, experiment: str) -> str:
+    """The budget of an experiment for the foot of a table; nothing where nothing ran."""
+    runs = collected.summaries[collected.summaries.experiment == experiment]
+    if runs.empty:
+        return ""
+    text = f"{experiment}: {epochs(runs):g} epochs a run"
+    lowered = [name for name in precisions(runs) if name != "float32"]
+    text += f", trained in {', '.join(lowered)}" if lowered else ""
+    trials = collected.trials[collected.trials.experiment == experiment]
+    if trials.empty:
+        return f"{text}; nothing was tuned."
+    counts = trials.groupby(["dataset", "method"]).size()
+    some = (
+        f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+    )
+    text += f"; {some} trials a method"
+    where = sorted(set(trials.dataset))
+    text += f", on {', '.join(where)} alone" if len(where) < runs.dataset.nunique() else ""
+    length = trials.last_epoch.astype(float).median()
+    return f"{text}, of {length:.2g} epochs." if math.isfinite(length) else f"{text}."
