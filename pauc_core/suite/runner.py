@@ -6,6 +6,7 @@ import contextlib
 import csv
 import dataclasses
 import gzip
+import importlib
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from tqdm import tqdm
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import Prepared, load_prepared
+from pauc_core.objective import pauc_loss_grad
 from pauc_core.provenance import code_digest, versions
 from pauc_core.solver import Budget, Look, Method, Outcome, Part, Problem, Result, solve
 from pauc_core.suite.cells import Cell, build_budget, build_method, build_problem
@@ -182,11 +184,14 @@ def run_one(
 
 
 def _warm_up(cell: Cell, params: dict[str, Any], data: Path) -> None:
-    """Compile before forking, so that every child starts with compiled code.
+    """Import and compile before forking, so that every child starts with both done.
 
-    It is tried in a child first: a method that hangs or dies must not take the job with it.
+    It is tried in a child first: a method that hangs or dies must not take the job with it. For
+    networks torch and the objective are what takes long; nothing of torch's runs before the fork.
     """
     if cell.model != "linear":
+        importlib.import_module("pauc_core.models.module")
+        pauc_loss_grad(np.zeros(2), np.zeros(4), m=1, n=3, loss=cell.loss)
         return
 
     def rehearse() -> None:
