@@ -79,6 +79,20 @@ def test_what_did_not_run_is_not_run_and_a_failure_decides(tmp_path: Path) -> No
     assert "1 because the rival failed" in note
 
 
+def test_runs_without_a_common_seed_decide_nothing(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    summaries = pd.read_parquet(folder / "summaries.parquet")
+    mine = summaries.method == "agd_sbcd_deep"
+    theirs = (summaries.method == "minibatch") & (summaries.seed == 0)
+    kept = summaries[~theirs & (~mine | (summaries.seed == 0))]
+    kept.to_parquet(folder / "summaries.parquet")
+    frame = judged(folder)[0]
+    part = frame[(frame.claim == "best_deep_test_pauc") & (frame.scope == "D1")].set_index("rival")
+    assert part.verdict["MB"] == "not run"
+    assert part.note["MB"] == "no seed was run by both"
+    assert part.verdict["CE"] == "holds"
+
+
 def test_sign_flips_against_the_obvious_enumeration() -> None:
     rng = np.random.default_rng(0)
     for n in (2, 3, 5, 8):

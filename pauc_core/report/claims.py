@@ -14,6 +14,7 @@ import yaml
 from pauc_core.report.cells import SUMMARY_COLUMN, exceed_times
 from pauc_core.report.curves import bundle
 from pauc_core.report.frames import (
+    FINE,
     PROVENANCE,
     Collected,
     Reports,
@@ -192,17 +193,20 @@ def judge_row(case: Case, column: str, rival: str) -> tuple[dict[str, Any], Pair
 
 def _without(case: Case, dataset: str, rival: str) -> dict[str, Any]:
     """A row without pairs: not run, or decided by a failure."""
-    mine = case.collected.cell(case.source.experiment, dataset, case.claim["method"])
-    other = case.collected.cell(case.source.experiment, dataset, rival)
-    if mine.empty or other.empty:
-        return {"verdict": NOT_RUN, "limits": limits(0)}
-    failed = mine if mine.outcome.isin(("converged", "budget")).sum() == 0 else other
-    side = "method" if failed is mine else "rival"
-    return {
-        "verdict": FAILS if failed is mine else HOLDS,
-        "note": f"the {side} has no number: {failed.outcome.iloc[0]}",
-        "limits": limits(0),
+    runs = {
+        side: case.collected.cell(case.source.experiment, dataset, method)
+        for side, method in (("method", case.claim["method"]), ("rival", rival))
     }
+    if any(cell.empty for cell in runs.values()):
+        return {"verdict": NOT_RUN, "limits": limits(0)}
+    for side, cell in runs.items():
+        if not cell.outcome.isin(FINE).any():
+            return {
+                "verdict": FAILS if side == "method" else HOLDS,
+                "note": f"the {side} has no number: {cell.outcome.iloc[0]}",
+                "limits": limits(0),
+            }
+    return {"verdict": NOT_RUN, "note": "no seed was run by both", "limits": limits(0)}
 
 
 def judge_claim(case: Case) -> list[dict[str, Any]]:
