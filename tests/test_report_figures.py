@@ -49,6 +49,15 @@ def test_panels_are_the_papers_and_marked(painter: Painter, number: int) -> None
             assert "DCA: nonfinite" in words
 
 
+@pytest.mark.parametrize(
+    ("seeds", "words"), [(1, "one seed, no bands"), (2, "bands: deviation, 2 seeds")]
+)
+def test_a_figure_says_how_many_seeds_it_shows(tmp_path: Path, seeds: int, words: str) -> None:
+    one = write_collected(tmp_path, seeds=seeds)
+    figure = Painter(*open_report(one, REPORTS)).figure("figure5")
+    assert any(words in text.get_text() for text in figure.texts)
+
+
 def test_lines_are_means_over_seeds(painter: Painter) -> None:
     axis = painter.figure("figure7").axes[0]
     traces = painter.collected.traces.query(

@@ -258,7 +258,9 @@ class Painter:
             fontsize=10.5, fontweight="bold",
         )  # fmt: skip
         plain = known == ["paper"]
-        words = [MARK[whose] for whose in known] + ([f"bands: deviation, {n} seeds"] if n else [])
+        words = [MARK[whose] for whose in known]
+        if n:
+            words.append(f"bands: deviation, {n} seeds" if n > 1 else "one seed, no bands")
         figure.text(
             0.01, 1 - 0.32 / height, "; ".join(words), ha="left", va="top", fontsize=8.5,
             color="#333333" if plain else "#B00020", fontweight="normal" if plain else "bold",
