@@ -153,6 +153,7 @@ def test_in_a_browser_everything_is_drawn_and_switches_work(
     assert "CONSOLE" not in done.stderr
     assert all(count > 0 for count in out["drawn"])
     assert out["pictures"] == [True]
+    assert out["start"], "on a log axis the start is in view and still told as 0"
     assert out["without"] == out["before"] - 1
     assert out["again"] == out["before"]
     assert out["lower"]

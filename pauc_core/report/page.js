@@ -41,26 +41,29 @@
       line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines" };
   }
 
-  function line(x, y, deviation, look, method, n) {
-    return { x, y, name: look.label, meta: method, type: "scatter", mode: "lines+markers", customdata: deviation,
+  function line(x, y, deviation, look, method, n, told = x) {
+    return { x, y, name: look.label, meta: method, type: "scatter", mode: "lines+markers", customdata: y.map((_, i) => [deviation[i], told[i]]),
       line: { color: look.colour, dash: look.dash, width: 2 }, marker: { symbol: look.symbol, size: 6, color: look.colour },
-      hovertemplate: `<b>${look.label}</b><br>%{x:.5~g}<br>%{y:.5~g} ± %{customdata:.2~g}` + (n ? `<br>${n} seeds` : "") + "<extra></extra>" };
+      hovertemplate: `<b>${look.label}</b><br>%{customdata[1]:.5~g}<br>%{y:.5~g} ± %{customdata[0]:.2~g}` + (n ? `<br>${n} seeds` : "") + "<extra></extra>" };
   }
 
   function drawCurves() {
     const task = at("curve-task").value, xName = at("curve-x").value, yName = at("curve-y").value;
     const logx = at("curve-logx").checked, logy = at("curve-logy").checked;
-    const traces = [];
+    const traces = [], shown = methodsOf(data.curves, task);
+    // A log axis has no 0: the look before the first step stands left of all others.
+    const left = Math.min(...shown.flatMap((m) => data.curves[`${task}|${m}`].x[xName] || []).filter((v) => v > 0)) / 2;
     let end = 0;
-    for (const method of methodsOf(data.curves, task)) {
+    for (const method of shown) {
       const cell = data.curves[`${task}|${method}`], look = data.methods[method];
       const measure = cell.y[yName === "suboptimality" ? "objective" : yName];
-      const x = cell.x[xName];
-      if (!measure || !x || hidden.has(method)) continue;
+      const told = cell.x[xName];
+      if (!measure || !told || hidden.has(method)) continue;
+      const x = logx ? told.map((v) => (v > 0 ? v : left)) : told;
       const shift = yName === "suboptimality" ? data.lowest[task] : 0;
       const mean = measure.mean.map((v) => v - shift);
       if (at("curve-bands").checked && cell.n > 1) traces.push(band(x, mean, measure.deviation, look, logy));
-      traces.push(line(x, mean, measure.deviation, look, method, cell.n));
+      traces.push(line(x, mean, measure.deviation, look, method, cell.n, told));
       if (method.startsWith("agd_sbcd")) end = Math.max(end, x[x.length - 1]);
     }
     // Exact methods run for many more epochs: the view begins with the range of the paper's method.

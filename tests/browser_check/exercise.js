@@ -8,6 +8,8 @@
   const flip = (box) => { box.checked = !box.checked; box.dispatchEvent(new Event("change")); };
   out.drawn = ["curve-chart", "roc-chart", "trial-chart"].map((id) => at(id).querySelectorAll(".scatterlayer .trace").length);
   out.pictures = [...document.querySelectorAll("figure img")].map((i) => i.complete && i.naturalWidth > 0);
+  const start = at("curve-chart").data.filter((t) => t.meta).map((t) => [t.x[0], t.customdata[0][1]]);
+  out.start = start.every(([x, told]) => x > 0 && told === 0);
   out.before = lines();
   flip(document.querySelector("#curve-methods input"));
   out.without = lines();
