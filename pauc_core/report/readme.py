@@ -11,7 +11,7 @@ from pauc_core.report.frames import ReportError
 from pauc_core.suite.files import write_text
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-TABLES = ("table2", "table3", "race", "race_time")
+TABLES = ("table2", "table3", "longtail_valid", "race", "race_time")
 
 
 def measured_part(published_dir: str | Path) -> str:
