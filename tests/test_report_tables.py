@@ -231,6 +231,19 @@ def test_a_table_tells_what_its_runs_were_given(tmp_path: Path) -> None:
     assert not any("epochs a run" in note for note in table_of(folder, "table5").notes)
 
 
+def test_a_control_of_two_blocks_has_the_numbers_of_each(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    summaries = pd.read_parquet(folder / "summaries.parquet")
+    deep = summaries[(summaries.experiment == "chest-gen") & (summaries.method == "minibatch")]
+    deep = deep.assign(method="random_scores", pauc_test=0.25)
+    pd.concat([summaries, deep]).to_parquet(folder / "summaries.parquet")
+    rows = [row for row in table_of(folder, "table2").rows if row.label == "Random scores"]
+    assert [row.block for row in rows] == ["Linear model", "Deep model"]
+    linear = load_collected(folder).cell("linear-gen", "gen-chest-features@D1", "random_scores")
+    assert rows[0].cells[0].mean == pytest.approx(linear.pauc_test.mean())
+    assert rows[1].cells[0].mean == 0.25
+
+
 def test_validation_pauc_of_the_long_tails_stands_beside_no_paper(real: Path) -> None:
     table = table_of(real, "longtail_valid")
     assert [row.kind for row in table.rows] == ["measured", "measured"]

@@ -100,11 +100,12 @@ class Builder:
 
     def __init__(self, collected: Collected, reports: Reports, comparison: pd.DataFrame) -> None:
         self.collected, self.reports = collected, reports
-        rows = comparison.drop_duplicates(KEY).set_index(KEY)
-        self.rows: dict[tuple[str, ...], Any] = {
-            (str(key[0]), str(key[1]), str(key[2]), str(key[3])): row
-            for key, row in zip(rows.index, rows.itertuples(), strict=True)
-        }
+        self.rows: dict[tuple[str, ...], Any] = {}
+        for row in comparison.itertuples():
+            key = tuple(str(getattr(row, name)) for name in KEY)
+            self.rows.setdefault(key, row)
+            # A control may stand in two blocks of a table, measured by two experiments.
+            self.rows.setdefault((*key, str(row.experiment)), row)
         s = collected.summaries
         self.labels = dict(zip(s.method, s.label.fillna(s.method), strict=True))
 
@@ -120,9 +121,12 @@ class Builder:
         self._note(table, name, config)
         return table
 
-    def measured(self, name: str, dataset: str, method: str, *metrics: str) -> Cell:
-        """A measured cell; a second metric follows in brackets."""
-        row = self.rows.get((name, dataset, method, metrics[0]))
+    def measured(
+        self, name: str, dataset: str, method: str, *metrics: str, experiment: str = ""
+    ) -> Cell:
+        """A measured cell, of one experiment where it is named; a second metric is in brackets."""
+        key = (name, dataset, method, metrics[0])
+        row = self.rows.get((*key, experiment) if experiment else key)
         if row is None or row.status != "measured":
             return Cell("not run") if row is None else Cell(row.status, note=row.note)
         text = show(metrics[0], row.ours, row.ours_deviation)
@@ -161,7 +165,9 @@ class Builder:
             for method in [*part["methods"], *extra]:
                 label = method_label(self.reports, method, self.labels)
                 cells = [
-                    self.measured(name, c, method, metric) if c in source.columns else Cell("")
+                    self.measured(name, c, method, metric, experiment=source.experiment)
+                    if c in source.columns
+                    else Cell("")
                     for c in columns
                 ]
                 paper = [
