@@ -125,8 +125,8 @@ class Builder:
         self, name: str, dataset: str, method: str, *metrics: str, experiment: str = ""
     ) -> Cell:
         """A measured cell, of one experiment where it is named; a second metric is in brackets."""
-        key = (name, dataset, method, metrics[0])
-        row = self.rows.get((*key, experiment) if experiment else key)
+        cell = (name, dataset, method, metrics[0])
+        row = self.rows.get((*cell, experiment) if experiment else cell)
         if row is None or row.status != "measured":
             return Cell("not run") if row is None else Cell(row.status, note=row.note)
         text = show(metrics[0], row.ours, row.ours_deviation)
