@@ -225,7 +225,8 @@ def _set_threads(cell: Cell) -> None:
         import torch
 
         torch.set_num_threads(cell.threads)
-        torch.use_deterministic_algorithms(True, warn_only=True)
+        # The same flag by a way that does not import torch's compiler, which takes a second.
+        torch.set_deterministic_debug_mode("warn")
 
 
 def _numbers(result: Result) -> dict[str, Any]:

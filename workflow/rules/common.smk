@@ -1,3 +1,4 @@
+import functools
 import math
 import os
 from pathlib import Path
@@ -21,7 +22,9 @@ ENV = "../envs/suite.yaml"
 SETTINGS = configuration.settings(config)
 try:
     SUITE = configuration.load(ROOT, SETTINGS)
-    configuration.check_methods(SUITE)
+    # It imports torch, for which the parsing of every job would wait.
+    if workflow.is_main_process:
+        configuration.check_methods(SUITE)
 except configuration.ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 RESULTS = SUITE.results
@@ -60,8 +63,12 @@ def of_track(track):
     return [path for e in chosen for path in fitted(e, "summary.jsonl")]
 
 
+@functools.cache
 def digest(use):
-    """The code's digest as a rule parameter, where the scale re-runs on changed mathematics."""
+    """The code's digest as a rule parameter, where the scale re-runs on changed mathematics.
+
+    Rules ask through a function, so that a job works out its own digest only.
+    """
     return code_digest(use) if SUITE.digests else None
 
 

@@ -38,7 +38,7 @@ rule prepare:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
         raw=lambda wildcards, input: str(Path(input[0]).parents[1]),
         subset=SETTINGS.get("subset"),
-        digest=digest("pauc_core.data.prepare"),
+        digest=lambda wildcards: digest("pauc_core.data.prepare"),
     script:
         "../scripts/prepare.py"
 
@@ -62,7 +62,7 @@ rule extract_features:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
         settings=SUITE.features,
         device=SETTINGS.get("device"),
-        digest=digest("pauc_core.data.features"),
+        digest=lambda wildcards: digest("pauc_core.data.features"),
     script:
         "../scripts/extract_features.py"
 

@@ -39,7 +39,7 @@ for name, line in SUITE.methods.items():
             seeds=lambda wildcards: SUITE.experiments[
                 wildcards.experiment
             ].seeds_between(int(wildcards.first), int(wildcards.last)),
-            digest=digest(line["use"]),
+            digest=lambda wildcards, use=line["use"]: digest(use),
         script:
             "../scripts/fit.py"
 

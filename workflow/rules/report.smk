@@ -32,8 +32,8 @@ rule tabulate:
         scale=SUITE.scale,
         settings=SETTINGS,
         root=str(ROOT),
-        digest=digest("pauc_core.report.tables"),
-        collecting=digest("pauc_core.suite.collect"),
+        digest=lambda wildcards: digest("pauc_core.report.tables"),
+        collecting=lambda wildcards: digest("pauc_core.suite.collect"),
     script:
         "../scripts/tabulate.py"
 
@@ -50,7 +50,7 @@ rule draw:
     conda:
         ENV
     params:
-        digest=digest("pauc_core.report.figures"),
+        digest=lambda wildcards: digest("pauc_core.report.figures"),
     script:
         "../scripts/draw.py"
 
@@ -70,8 +70,8 @@ rule compare:
     conda:
         ENV
     params:
-        digest=digest("pauc_core.report.claims"),
-        comparing=digest("pauc_core.report.compare"),
+        digest=lambda wildcards: digest("pauc_core.report.claims"),
+        comparing=lambda wildcards: digest("pauc_core.report.compare"),
     script:
         "../scripts/compare.py"
 
@@ -97,7 +97,7 @@ rule report:
     conda:
         ENV
     params:
-        digest=digest("pauc_core.report.page"),
+        digest=lambda wildcards: digest("pauc_core.report.page"),
     script:
         "../scripts/report.py"
 
