@@ -19,7 +19,7 @@ from pauc_core.report.frames import (
     load_reports,
     open_report,
 )
-from pauc_core.report.layout import Builder, Table
+from pauc_core.report.layout import Builder, Table, show
 from pauc_core.report.readme import BEGIN, END, update_readme
 from pauc_core.report.tables import build_tables, make_tables, to_latex, to_markdown
 from pauc_core.suite import configuration
@@ -270,3 +270,17 @@ def test_readme_is_filled_between_its_markers_and_again_the_same(
     readme.write_text("no markers")
     with pytest.raises(ReportError, match="expected one line"):
         update_readme(readme, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [
+        ("seconds", 0.0034, "0.0034"),
+        ("seconds", 0.0, "0.00"),
+        ("seconds", 0.472, "0.47"),
+        ("seconds", 1234.5, "1,234"),
+        ("seconds", float("nan"), ""),
+    ],
+)
+def test_a_short_time_keeps_its_digits(metric: str, value: float, text: str) -> None:
+    assert show(metric, value) == text

@@ -92,6 +92,8 @@ def show(metric: str, value: float, deviation: float = math.nan) -> str:
         if math.isfinite(deviation):
             text += f" ± {deviation:.{DIGITS[metric]}f}"
         return text
+    if 0 < value < 0.1:
+        return f"{value:.2g}"
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
 
 
