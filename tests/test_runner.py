@@ -189,17 +189,25 @@ def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
 
 
 def test_choosing():
-    rows = [
-        {"trial": 0, "outcome": "budget", "reason": "", "pauc_valid": 0.5, "last_objective": 3.0},
-        {"trial": 1, "outcome": "converged", "reason": "", "pauc_valid": 0.7, "last_objective": 4},
-        {"trial": 2, "outcome": "diverged", "reason": "", "pauc_valid": 0.9, "last_objective": 1},
-    ]
+    def trial(number, valid, loss, train=0.5, outcome="budget"):
+        return {
+            "trial": number,
+            "outcome": outcome,
+            "reason": "",
+            "pauc_valid": valid,
+            "last_objective": loss,
+            "last_pauc_train": train,
+        }
+
+    rows = [trial(0, 0.5, 3.0), trial(1, 0.7, 4.0, outcome="converged")]
+    rows.append(trial(2, 0.9, 1.0, outcome="diverged"))
     assert choose(rows, "pauc", "logistic") == 1
     assert choose(rows, "sorr", "logistic") == 0
-    with_a_minimiser = [*rows, {**rows[0], "trial": 3, "last_objective": 0.69, "pauc_valid": 0.4}]
-    assert choose(with_a_minimiser, "pauc", "logistic") == 3
-    above = [*rows, {**rows[0], "trial": 3, "last_objective": 0.70, "pauc_valid": 0.4}]
-    assert choose(above, "pauc", "logistic") == 1
+    assert choose([*rows, trial(3, 0.4, 0.70)], "pauc", "logistic") == 1
+    # Below log 2 there is a trial that ranks the training rows better than the others above it.
+    assert choose([*rows, trial(3, 0.4, 0.69, train=0.6)], "pauc", "logistic") == 3
+    # It does not: large scores alone are no reason to leave the others out.
+    assert choose([*rows, trial(3, 0.4, 0.69, train=0.4)], "pauc", "logistic") == 1
     with pytest.raises(ValueError, match="None of 1 trials ended well"):
         choose(rows[2:], "pauc", "logistic")
 

@@ -27,9 +27,10 @@ def choose(rows: list[dict[str, Any]], goal: str, loss: str) -> int:
     """The trial with the highest validation pAUC; for SoRR, the lowest final training loss.
 
     SoRR's n exceeds any validation part, so the loss is what the paper's curves compare.
-    Runs that diverged or failed are never chosen; the first of equals is. A trial that ends with a
-    higher training loss than equal scores for all have, has not minimised anything, and an early
-    look of it may still be best on a small validation part: it is chosen only where all are such.
+    Runs that diverged or failed are never chosen; the first of equals is. On a small validation
+    part an early look of a diverging run may be best by chance. So a trial that ends with a higher
+    training loss than equal scores for all have must end, in return, with no lower a training pAUC
+    than the best of the others: large scores raise the loss, but not pAUC.
     """
     key, sign = ("last_objective", 1.0) if goal == "sorr" else ("pauc_valid", -1.0)
     ended = [
@@ -40,9 +41,16 @@ def choose(rows: list[dict[str, Any]], goal: str, loss: str) -> int:
     if not ended:
         reasons = "; ".join(sorted({str(row["reason"]) for row in rows}))
         raise ValueError(f"None of {len(rows)} trials ended well ({reasons}): change the grid.")
+
+    def best(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        return min(rows, key=lambda row: (sign * row[key], row["trial"]))
+
     equal_scores = float(get_loss(loss).value(0.0))
     fallen = [row for row in ended if row["last_objective"] < equal_scores]
-    return int(min(fallen or ended, key=lambda row: (sign * row[key], row["trial"]))["trial"])
+    if goal == "sorr" or not fallen:
+        return int(best(ended)["trial"])
+    enough = best(fallen)["last_pauc_train"]
+    return int(best(fallen + [r for r in ended if r["last_pauc_train"] >= enough])["trial"])
 
 
 def tune(cell: Cell, data: Path, out: Path, trials: Path, at_once: int) -> None:
