@@ -13,9 +13,9 @@ STAMP := .venv/.complete
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
 	@echo "make test         lint, tests and one smoke run of the workflow"
-	@echo "make test-all     also what is slow: browser, cluster, kills, long fuzzing"
+	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
-	@echo "make explain CELL=experiment/dataset/method[/seed]    where a number comes from"
+	@echo "make explain CELL=experiment/dataset/method[/seed] [SCALE=open]    where a number comes from"
 	@echo "make check-baseline USE=module:Class    the contract tests on a method of your own"
 
 setup: $(STAMP)
@@ -51,7 +51,7 @@ bench: $(STAMP)
 	$(RUN)/python -m benchmarks.run
 
 explain: $(STAMP)
-	$(RUN)/python -m pauc_core.suite.explain '$(CELL)'
+	$(RUN)/python -m pauc_core.suite.explain '$(CELL)' $(if $(SCALE),--scale $(SCALE))
 
 clean:
 	rm -rf results/default .snakemake .pytest_cache .mypy_cache .ruff_cache

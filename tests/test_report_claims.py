@@ -104,6 +104,32 @@ def test_sign_flips_against_the_obvious_enumeration() -> None:
     assert paired_p(np.zeros(4)) == 1.0
     assert np.isnan(paired_p(np.array([1.0])))
     assert "0.0625, so 0.05 cannot be reached" in limits(5)
+    assert paired_p(np.array([2.0, -np.inf, 1.0])) == paired_p(np.array([2.0, -2.0, 1.0]))
+    assert paired_p(np.full(3, -np.inf)) == pytest.approx(2 / 8)
+
+
+def test_never_exceeding_is_said_and_tested(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    traces = pd.read_parquet(folder / "traces.parquet")
+    traces.loc[traces.method == "agd_sbcd", "pauc_train"] = 0.01
+    traces.to_parquet(folder / "traces.parquet")
+    frame = judged(folder)[0]
+    part = frame[frame.claim == "exceeds_svm_within_one_epoch"].set_index("scope")
+    assert "epochs to exceed never to never" in part.note["all"]
+    assert part.p_value["D1"] == pytest.approx(2 ** (1 - 3))
+    assert part.seeds_in_favour["all"] == "0 of 3"
+
+
+def test_no_task_outweighs_another_in_the_claim_as_a_whole(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    traces = pd.read_parquet(folder / "traces.parquet")
+    mine = (traces.method == "agd_sbcd") & (traces.dataset == "gen-chest-features@D1")
+    traces.loc[mine, "objective"] += 1000.0
+    traces.to_parquet(folder / "traces.parquet")
+    frame = judged(folder)[0]
+    row = frame[(frame.claim == "faster_per_epoch_than_dca") & (frame.scope == "all")]
+    assert row.verdict.item() == "fails"
+    assert row.seeds_in_favour.item() == "3 of 3"  # four tasks of five are won
 
 
 def test_ranks_average_over_tasks_and_put_failures_last(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ import pytest
 
 from pauc_core.report.claims import make_claims
 from pauc_core.report.compare import make_comparison
-from pauc_core.report.figures import Painter, save_figure
-from pauc_core.report.frames import ReportError, open_report
+from pauc_core.report.figures import make_figures
+from pauc_core.report.frames import ReportError
 from pauc_core.report.page import make_page
 from pauc_core.report.tables import make_tables
 from tests.collected_fixture import write_collected
@@ -37,8 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_tables(collected, REFERENCE, REPORTS, out / "tables")
     make_comparison(collected, REFERENCE, REPORTS, out / "comparison.csv")
     make_claims(collected, REFERENCE, REPORTS, out / "claims.csv")
-    painter = Painter(*open_report(collected, REPORTS))
-    save_figure(painter.figure("figure5"), out / "figures", "figure5")
+    make_figures(collected, REFERENCE, REPORTS, out / "figures")
     write(out, out / "index.html")
     return out
 
@@ -152,12 +151,13 @@ def test_in_a_browser_everything_is_drawn_and_switches_work(
     assert out["seen"] == []
     assert "CONSOLE" not in done.stderr
     assert all(count > 0 for count in out["drawn"])
-    assert out["pictures"] == [True]
+    assert out["pictures"] == [True] * 7
     assert out["start"], "on a log axis the start is in view and still told as 0"
     assert out["without"] == out["before"] - 1
     assert out["again"] == out["before"]
     assert out["lower"]
     assert out["log"] == "log"
+    assert out["plainAxis"] == "linear"
     assert out["plain"]
     assert out["x"] == "CPU seconds"
     assert len(out["tasks"]) > 20

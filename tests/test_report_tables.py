@@ -84,6 +84,20 @@ def test_only_the_papers_own_data_are_comparable(default: Path, real: Path) -> N
     sets = frame[(frame.artifact == "table4") & frame.ours.notna()]
     assert sets.comparable.all()
     assert set(sets.verdict) == {"agrees"}
+    tails = frame[(frame.artifact == "table3") & frame.paper.notna()].set_index("dataset")
+    assert tails.comparable["cifar10-lt"].all()
+    assert not tails.comparable["tiny-imagenet-lt"].any()  # at 32 px
+
+
+def test_one_run_has_no_standard_error(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path)
+    frame = pd.read_parquet(folder / "summaries.parquet")
+    frame[(frame.seed == 0) | (frame.method != "minibatch")].to_parquet(
+        folder / "summaries.parquet"
+    )
+    rows = compared(folder).set_index(["artifact", "dataset", "method"]).gap_in_standard_errors
+    assert np.isnan(rows["table2", "D1", "minibatch"])
+    assert np.isfinite(rows["table2", "D1", "cross_entropy"])
 
 
 def test_a_failed_cell_is_a_row_and_a_missing_one_says_not_run(default: Path, real: Path) -> None:
@@ -220,11 +234,11 @@ def test_a_table_tells_what_its_runs_were_given(tmp_path: Path) -> None:
     trials.to_parquet(folder / "trials.parquet")
     collected = load_collected(folder)
     assert sentence(collected, "longtail-open") == (
-        "longtail-open: 10 epochs a run, trained in bfloat16; "
+        "longtail-open: n = 3 seeds; 10 epochs a run, trained in bfloat16; "
         "3 trials a method, on cifar10-lt alone, of 2 epochs."
     )
     assert sentence(collected, "race-open") == (
-        "race-open: 10 epochs a run; 3 trials a method, of 2 epochs."
+        "race-open: n = 3 seeds; 10 epochs a run; 3 trials a method, of 2 epochs."
     )
     assert sentence(collected, "race-gen") == ""
     assert sentence(collected, "longtail-open") in table_of(folder, "table3").notes

@@ -141,6 +141,47 @@ def test_a_number_leads_back_to_its_line(smoke):
     assert line["data_checksum"] == meta["checksum"]
 
 
+def explain(project: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "pauc_core.suite.explain", *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_cell_is_explained_and_run_again_seed_by_seed(smoke):
+    done = explain(smoke, "race-gen/gen-a9a/agd_sbcd")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for seed in (0, 1):
+        assert f"again, seed {seed}:" in done.stdout
+    assert "recorded: " not in done.stdout
+    lost = explain(smoke, "race-gen/gen-a9a/nobody")
+    assert lost.returncode == 1
+    assert "No run is recorded for 'race-gen/gen-a9a/nobody'" in lost.stderr
+
+
+def test_a_published_cell_is_explained_without_its_data(tmp_path):
+    cell = "linear-nih/nih-features@D1/agd_sbcd"
+    folder = f"published/runs/{cell}/seeds-0-4"
+    shutil.copytree(ROOT / "results" / folder, tmp_path / folder)
+    asked = (f"{cell}/3", "--results", str(tmp_path))
+    done = explain(ROOT, *asked, "--scale", "open")
+    assert done.returncode == 1
+    assert "seed 3" in done.stdout
+    assert "open/data/nih-features is not prepared" in done.stderr
+    assert "has no experiment 'linear-nih'" in explain(ROOT, *asked).stderr
+
+
+def test_snakemake_writes_its_own_report(smoke):
+    done = snakemake(smoke, "--report", "own-report.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (smoke / "own-report.html").read_text()
+    for name in ("index.html", "claims.csv", "comparison.csv", "figure1.png", "table1.md"):
+        assert name in text, name
+
+
 def test_a_second_start_has_nothing_to_do(smoke):
     assert planned(smoke) == {}
 

@@ -1,4 +1,4 @@
-"""What the runs of an experiment were given: epochs, precision, trials."""
+"""What the runs of an experiment were given: seeds, epochs, precision, trials."""
 
 from __future__ import annotations
 
@@ -21,22 +21,34 @@ def precisions(runs: pd.DataFrame) -> list[str]:
     return sorted(set(runs.precision.fillna("float32")))
 
 
+def repeats(runs: pd.DataFrame) -> str:
+    """How many seeds stand behind a number, dataset by dataset where it differs."""
+    counts = (
+        runs.groupby(["dataset", "method"]).seed.nunique().groupby("dataset").agg(["min", "max"])
+    )
+    each = {name: span(low, high) for name, low, high in counts.itertuples()}
+    if len(set(each.values())) == 1:
+        return f"n = {next(iter(each.values()))} seeds"
+    return "n = " + ", ".join(f"{n} on {name}" for name, n in each.items()) + " seeds"
+
+
+def span(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
 def sentence(collected: Collected, experiment: str) -> str:
     """The budget of an experiment for the foot of a table; nothing where nothing ran."""
     runs = collected.summaries[collected.summaries.experiment == experiment]
     if runs.empty:
         return ""
-    text = f"{experiment}: {epochs(runs):g} epochs a run"
+    text = f"{experiment}: {repeats(runs)}; {epochs(runs):g} epochs a run"
     lowered = [name for name in precisions(runs) if name != "float32"]
     text += f", trained in {', '.join(lowered)}" if lowered else ""
     trials = collected.trials[collected.trials.experiment == experiment]
     if trials.empty:
         return f"{text}; nothing was tuned."
     counts = trials.groupby(["dataset", "method"]).size()
-    some = (
-        f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
-    )
-    text += f"; {some} trials a method"
+    text += f"; {span(counts.min(), counts.max())} trials a method"
     where = sorted(set(trials.dataset))
     text += f", on {', '.join(where)} alone" if len(where) < runs.dataset.nunique() else ""
     length = trials.last_epoch.astype(float).median()

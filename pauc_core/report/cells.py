@@ -59,6 +59,7 @@ def _part_cells(
         "experiment": source.experiment,
         "measured": dataset,
         "provenance": collected.provenance(source.experiment, dataset),
+        "reduced": column in source.datasets and table["form"] != "statistics",
     }
     if table["form"] == "statistics":
         return [

@@ -218,7 +218,8 @@ def judge_claim(case: Case) -> list[dict[str, Any]]:
         for rival in claim["rivals"]
     ]
     rows = [row for row, _ in judged]
-    by_seed = pd.concat([p[["seed", "gain"]] for _, p in judged if len(p)] or [pd.DataFrame()])
+    none = pd.DataFrame({"seed": [], "gain": []}, dtype=float)
+    by_seed = pd.concat([p[["seed", "gain"]] for _, p in judged if len(p)] or [none])
     verdicts = [row["verdict"] for row in rows]
     whole: dict[str, Any] = {
         "scope": "all",
@@ -230,10 +231,15 @@ def judge_claim(case: Case) -> list[dict[str, Any]]:
         "paper_verdict": _together([v for v in (r["paper_verdict"] for r in rows) if v] or [""]),
         "note": _counted(case, rows),
     }
-    # Tasks of one seed share split and start, so a seed flips as a whole.
-    finite = by_seed[np.isfinite(by_seed.gain)] if len(by_seed) else by_seed
-    gains = finite.groupby("seed").gain.mean().to_numpy() if len(finite) else np.array([])
-    whole |= {"n": len(gains), "p_value": paired_p(gains), "limits": limits(len(gains))}
+    # Tasks of one seed share split and start, so a seed flips as a whole. Losses of two tasks have
+    # no common unit: a seed counts with the share of its comparisons won less those lost.
+    won = by_seed.assign(gain=np.sign(by_seed.gain)).groupby("seed").gain.mean().to_numpy()
+    whole |= {
+        "n": len(won),
+        "seeds_in_favour": f"{int((won > 0).sum())} of {len(won)}" if len(won) else "",
+        "p_value": paired_p(won),
+        "limits": limits(len(won)),
+    }
     facts = {k: claim[k] for k in ("kind", "statement", "place")}
     return [{"claim": claim["name"], **facts, **row} for row in [whole, *rows]]
 
@@ -261,7 +267,8 @@ def _counted(case: Case, rows: list[dict[str, Any]]) -> str:
     text += f" ({failed} because the rival failed)" if failed else ""
     values = [row["ours"] for row in rows if row.get("n")]
     if case.claim["judge"] in AGAINST_A_LIMIT and values:
-        text += f"; {rows[0]['quantity']} {min(values):.3g} to {max(values):.3g}"
+        least, most = ("never" if math.isinf(v) else f"{v:.3g}" for v in (min(values), max(values)))
+        text += f"; {rows[0]['quantity']} {least} to {most}"
     return text
 
 

@@ -29,8 +29,8 @@ COLUMNS = [
 def compare(collected: Collected, reports: Reports, reference: pd.DataFrame) -> pd.DataFrame:
     """Outer join of what was measured and what the paper prints.
 
-    ``comparable`` is true only where the data are the paper's own: a gap on a stand-in or on
-    generated data is printed for orientation and is no reproduction.
+    ``comparable`` is true only where the data are the paper's own and whole: a gap on a stand-in,
+    on generated data or on smaller pictures is printed for orientation and is no reproduction.
     """
     ours = measured_cells(collected, reports)
     paper = reference.rename(columns={"mean": "paper", "deviation": "paper_deviation"})
@@ -46,7 +46,10 @@ def compare(collected: Collected, reports: Reports, reference: pd.DataFrame) -> 
     both["gap_in_standard_errors"] = both.gap / np.array(errors, dtype=float)
     both["verdict"] = [_verdict(row) for row in both.itertuples()]
     both["data"] = both.provenance.map(PROVENANCE).fillna("none")
-    both["comparable"] = (both.provenance == "paper") & both.ours.notna() & both.paper.notna()
+    known = both.ours.notna() & both.paper.notna()
+    both["comparable"] = (
+        known & (both.provenance == "paper") & ~both.reduced.fillna(False).astype(bool)
+    )
     both["note"] = both.note.fillna("")
     both["stale"] = both.stale.fillna(False).astype(bool)
     for name in ("n", "runs"):
@@ -58,9 +61,14 @@ def compare(collected: Collected, reports: Reports, reference: pd.DataFrame) -> 
 
 
 def _standard_error(row: object, assumed_repeats: int) -> float:
-    """Standard error of the gap; a side that prints no deviation counts as exact."""
+    """Standard error of the gap; a side that prints no deviation counts as exact.
+
+    One run beside a mean over several has no error of its own, and the gap none either.
+    """
     ours, n = row.ours_deviation, row.n  # type: ignore[attr-defined]
     paper = row.paper_deviation  # type: ignore[attr-defined]
+    if n == 1 and math.isfinite(paper):
+        return math.nan
     squares = [ours**2 / n] if n and n > 1 and math.isfinite(ours) else []
     squares += [paper**2 / assumed_repeats] if math.isfinite(paper) else []
     total = math.sqrt(sum(squares))

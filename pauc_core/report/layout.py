@@ -25,7 +25,7 @@ METRIC_LABEL = {
 }
 DIGITS = {"test_pauc": 4, "train_pauc": 4, "valid_pauc": 4, "epochs_to_exceed": 2}
 NOT_THE_PAPERS = {
-    "generated": "GENERATED DATA: reproduces nothing; the paper's rows stand for orientation.",
+    "generated": "GENERATED DATA: reproduces nothing.",
     "stand-in": "OPEN STAND-IN, not CheXpert: not a reproduction of the paper's rows beside it.",
     "own": "OWN DATA: not a reproduction of the paper's rows beside it.",
 }
@@ -202,7 +202,7 @@ class Builder:
                 if kind == "measured" or any(cell.text for cell in cells):
                     table.rows.append(Row(part["title"], dataset_label(column), kind, cells))
         if extra:
-            table.notes.append("* not in the paper")
+            table.notes.append("* not in the paper.")
         return table
 
     def _exceed(self, name: str, config: dict[str, Any]) -> Table:
@@ -234,12 +234,15 @@ class Builder:
         return table
 
     def _statistics(self, name: str, config: dict[str, Any]) -> Table:
-        metrics = config["metrics"]
-        table = Table(name, config["title"], "Dataset", [METRIC_LABEL[m] for m in metrics])
+        metrics, words = config["metrics"], config.get("words", {})
+        table = Table(
+            name, config["title"], "Dataset", [*words, *(METRIC_LABEL[m] for m in metrics)]
+        )
         for part in config["parts"]:
             for column in self.reports.source(part["source"]).columns:
                 for kind, cell_of in (("measured", self.measured), ("paper", self.paper)):
-                    cells = [cell_of(name, column, "", metric) for metric in metrics]
+                    cells = [Cell(known[column]) for known in words.values()]
+                    cells += [cell_of(name, column, "", metric) for metric in metrics]
                     table.rows.append(Row("", dataset_label(column), kind, cells))
         return table
 
@@ -271,10 +274,8 @@ class Builder:
         ]
         for whose, names in found.items():
             table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {_listed(names)}.")
-        counts = sorted({c.n for r in table.rows for c in r.cells if c.n and r.kind == "measured"})
-        if counts and config["form"] != "statistics":
-            seeds = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-            table.notes.append(f"Mean ± standard deviation over n = {seeds} seeds.")
+        if any(c.n > 1 for r in table.rows for c in r.cells if r.kind == "measured"):
+            table.notes.append("Mean ± standard deviation over seeds; one seed has no deviation.")
         notes = [
             f"{row.label}, {column}: {cell.note}."
             for row in table.rows

@@ -7,7 +7,7 @@
     margin: { l: 70, r: 20, t: 20, b: 50 },
     font: { family: "system-ui, sans-serif", size: 13 },
     showlegend: true,
-    legend: { orientation: "h", y: -0.18 },
+    legend: { orientation: "h", y: -0.2, yanchor: "top" },
     hovermode: "closest",
     plot_bgcolor: "#fff",
   };
@@ -128,7 +128,7 @@
     Plotly.react("trial-chart", [{ x: rows.map((r) => r.trial), y: rows.map((r) => r[y]), text: rows.map((r) => r.params), type: "scatter", mode: "markers",
       marker: { size: rows.map((r) => r.chosen ? 14 : 8), color: rows.map((r) => r.chosen ? "#0072b2" : "#9aa7b3"), symbol: rows.map((r) => r.chosen ? "star" : "circle") },
       hovertemplate: "%{text}<br>%{y:.5~g}<extra></extra>" }],
-      { ...layout, showlegend: false, xaxis: axis("trial"), yaxis: axis(y === "pauc_valid" ? "pAUC, validation" : "objective") }, settings);
+      { ...layout, showlegend: false, xaxis: { ...axis("trial"), dtick: Math.ceil(rows.length / 20) || 1 }, yaxis: axis(y === "pauc_valid" ? "pAUC, validation" : "objective") }, settings);
     tableOf(at("trial-table"), ["Trial", "Hyper-parameters", "pAUC, validation", "Objective", "Epochs", "CPU s", "Outcome", "Chosen"],
       rows.map((r) => [r.trial, r.params, r.pauc_valid, r.objective, r.epochs, r.seconds, r.outcome, r.chosen ? "chosen" : ""]));
   }
@@ -150,13 +150,13 @@
     const title = document.createElement("h3");
     title.textContent = `${experiment} / ${dataset} / ${(data.methods[method] || {}).label || method}`;
     body.append(title);
-    if (!cell) { body.append("A count of the dataset, not of a run."); at("provenance").showModal(); return; }
+    if (!cell) { body.append(`A count of the dataset, not of a run; checksum of its arrays: ${data.checksums[dataset] || "unknown"}`); at("provenance").showModal(); return; }
     const table = document.createElement("table"), box = document.createElement("div");
     box.className = "scroll";
     box.append(table);
-    tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "of", "CPU s", "Peak MB", "Hyper-parameters", "Code", "Data", "Ranks m, n", "Written in"],
+    tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "Test at w", "Train, last look", "at epoch", "CPU s", "Peak MB", "Hyper-parameters", "Code", "Data", "Ranks m, n", "Written in"],
       cell.seeds.map((s) => [s.seed, s.outcome, s.pauc_test, s.test_low === null ? "" : `${text(s.test_low)} to ${text(s.test_high)}`, s.pauc_valid, s.pauc_train, s.objective,
-        s.epoch, s.last_epoch, s.seconds, s.peak_mb, s.params + (s.tuned ? " (tuned)" : ""), (s.code_digest || "").slice(0, 12) + (s.stale ? " †stale" : ""),
+        s.epoch, s.pauc_test_w, s.last_pauc_train, s.last_epoch, s.seconds, s.peak_mb, s.params + (s.tuned ? " (tuned)" : ""), (s.code_digest || "").slice(0, 12) + (s.stale ? " †stale" : ""),
         (s.data_checksum || "").slice(0, 12), `${text(s.m)}, ${text(s.n)}`, s.path]));
     const first = cell.seeds[0];
     const facts = document.createElement("p");
@@ -165,7 +165,7 @@
       [...new Set(cell.seeds.map((s) => data.runs.versions[s.versions]))].join(" | ");
     const command = document.createElement("p");
     const code = document.createElement("code");
-    code.textContent = `make explain CELL=${experiment}/${dataset}/${method}`;
+    code.textContent = `make explain CELL=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
     command.append(code);
     body.append(box, facts, command);
     at("provenance").showModal();

@@ -103,6 +103,12 @@ def paper_ratios(comparison: pd.DataFrame) -> list[float]:
     return [float(ratios.min()), float(ratios.max())]
 
 
+def _marks(warnings: list[str]) -> list[str]:
+    """Each warning once; one that names columns gives way to the same one about whole tables."""
+    each = list(dict.fromkeys(warnings))
+    return [w for w in each if not any(w != other and w.endswith(other) for other in each)]
+
+
 def embed(path: Path) -> str:
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
 
@@ -132,7 +138,7 @@ def render(
     text: str = environment.get_template("page.html.j2").render(
         meta=collected.meta,
         scale=reports.scale,
-        marks=dict.fromkeys(warning for table in tables for warning in table.warnings),
+        marks=_marks([warning for table in tables for warning in table.warnings]),
         datasets=dataset_rows(collected),
         experiments=experiment_rows(collected),
         claims=claim_rows(claims),

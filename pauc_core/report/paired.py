@@ -13,10 +13,13 @@ EXACT_UP_TO = 16  # pairs; 65,536 sign patterns
 def paired_p(differences: np.ndarray) -> float:
     """Two-sided p-value of paired differences under random signs; NaN below two pairs.
 
-    Exact up to 16 pairs, Student's t above.
+    Exact up to 16 pairs, Student's t above. An infinite difference (never there) counts as the
+    largest of the finite ones.
     """
     d = np.asarray(differences, dtype=float)
-    d = d[np.isfinite(d)]
+    d = d[~np.isnan(d)]
+    largest = np.abs(d[np.isfinite(d)]).max(initial=0.0) or 1.0
+    d = np.clip(d, -largest, largest)
     if len(d) < 2:
         return math.nan
     if not np.any(d):

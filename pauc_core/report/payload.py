@@ -17,9 +17,9 @@ from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER, style_of
 MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
 RUN_FIELDS = (
     "seed", "outcome", "reason", "pauc_test", "test_low", "test_high", "pauc_valid", "pauc_train",
-    "objective", "epoch", "last_epoch", "seconds", "wall", "peak_mb", "params", "tuned",
-    "code_digest", "stale", "data_checksum", "m", "n", "fpr_low", "fpr_high", "n_train_pos",
-    "n_train_neg", "n_test", "path",
+    "pauc_test_w", "last_pauc_train", "objective", "epoch", "last_epoch", "seconds", "wall",
+    "peak_mb", "params", "tuned", "code_digest", "stale", "data_checksum", "m", "n", "fpr_low",
+    "fpr_high", "n_train_pos", "n_train_neg", "n_test", "path",
 )  # fmt: skip
 
 
@@ -63,8 +63,9 @@ def curves(collected: Collected) -> dict[str, Any]:
             if name not in MEASURES:
                 entry["x"][name] = column(curves.mean)
             else:
-                deviation = column(curves.deviation, 3)
-                entry["y"][name] = {"mean": column(curves.mean), "deviation": deviation}
+                # The page takes the lowest objective off the others: that costs digits.
+                mean = column(curves.mean, 8 if name == "objective" else 5)
+                entry["y"][name] = {"mean": mean, "deviation": column(curves.deviation, 3)}
         if entry["y"]:
             out[key_of(cell)] = entry
     return out
@@ -171,6 +172,10 @@ def tasks(collected: Collected, reports: Reports) -> list[str]:
 def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
     """Everything the page's script reads."""
     return {
+        "scale": reports.scale,
+        "checksums": dict(
+            zip(collected.datasets.dataset, collected.datasets.checksum, strict=True)
+        ),
         "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
         "curves": curves(collected),

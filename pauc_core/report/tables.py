@@ -119,7 +119,8 @@ def escape(text: str) -> str:
     """Plain text for LaTeX."""
     for mark, tex in (
         ("\\", r"\textbackslash "), ("&", r"\&"), ("%", r"\%"), ("#", r"\#"), ("_", r"\_"),
-        ("^", r"\^{}"), ("±", r"$\pm$"), ("†", r"$^\dagger$"),
+        ("$", r"\$"), ("{", r"\{"), ("}", r"\}"), ("~", r"\textasciitilde "), ("^", r"\^{}"),
+        ("±", r"$\pm$"), ("†", r"$^\dagger$"),
     ):  # fmt: skip
         text = text.replace(mark, tex)
     return text

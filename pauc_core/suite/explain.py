@@ -1,6 +1,7 @@
 """Prints where one number comes from, and runs its cell again.
 
-A cell is named experiment/dataset/method or experiment/dataset/method/seed.
+A cell is named experiment/dataset/method or experiment/dataset/method/seed. Runs are looked up
+in the scale's results and then among the published ones.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ def find(suite: Suite, cell: str) -> list[dict[str, Any]]:
             f"The cell {cell!r} is not understood; expected experiment/dataset/method or "
             "experiment/dataset/method/seed."
         )
-    folder = Path(suite.results, "runs", *parts[:3])
-    lines = [
-        {**json.loads(line), "path": str(path), "line": number}
-        for path in sorted(folder.glob("seeds-*/summary.jsonl"))
-        for number, line in enumerate(path.read_text().splitlines(), start=1)
-    ]
+    lines: list[dict[str, Any]] = []
+    for results in (Path(suite.results), Path(suite.results).with_name("published")):
+        lines = lines or [
+            {**json.loads(line), "path": str(path), "line": number}
+            for path in sorted(Path(results, "runs", *parts[:3]).glob("seeds-*/summary.jsonl"))
+            for number, line in enumerate(path.read_text().splitlines(), start=1)
+        ]
     if len(parts) == 4:
         lines = [line for line in lines if str(line["seed"]) == parts[3]]
     if not lines:
@@ -51,7 +53,8 @@ def explain(line: dict[str, Any]) -> str:
     stale = (
         "" if code_digest(line["use"]) == line["code_digest"] else " (the code has changed since)"
     )
-    numbers = {key: line.get(key) for key in (*MEASURES, "epoch", "seconds", "peak_mb")}
+    names = (*MEASURES, "epoch", "last_pauc_train", "last_epoch", "seconds", "peak_mb")
+    numbers = {key: line.get(key) for key in names}
     return "\n".join(
         [
             f"{line['experiment']}/{line['dataset']}/{line['method']}, seed {line['seed']}",
@@ -69,9 +72,19 @@ def explain(line: dict[str, Any]) -> str:
 
 def again(suite: Suite, line: dict[str, Any]) -> dict[str, Any]:
     """Run the line's seed again with the recorded values; return its new summary."""
+    if line["experiment"] not in suite.experiments:
+        raise ValueError(
+            f"Not run again: the scale {suite.scale} has no experiment {line['experiment']!r}; "
+            "name the scale that has it with SCALE=..."
+        )
     experiment = suite.experiments[line["experiment"]]
     cell = cell_of(suite, experiment, line["dataset"], line["method"])
     data = Path(suite.results, "data", suite.base_dataset(line["dataset"]))
+    if not (data / "meta.json").is_file():
+        raise ValueError(
+            f"Not run again: {data} is not prepared; make it with snakemake --cores all --config "
+            f"scale={suite.scale} -- {data}/meta.json."
+        )
     found: dict[str, Any] = run_one(cell, line["params"], line["seed"], data)["summary"]
     return found
 
@@ -91,14 +104,19 @@ def main(arguments: list[str]) -> int:
         return 1
     for line in lines:
         print(explain(line))
-    fresh = again(suite, lines[0])
-    print(f"again, seed {lines[0]['seed']}:")
     equal = True
-    for key in MEASURES:
-        old, new = lines[0].get(key), fresh.get(key)
-        agrees = old == new or (old is not None and new is not None and math.isclose(old, new))
-        equal = equal and agrees
-        print(f"  {key:<16} {new}  {'as recorded' if agrees else f'recorded: {old}'}")
+    for line in lines:
+        try:
+            fresh = again(suite, line)
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            return 1
+        print(f"again, seed {line['seed']}:")
+        for key in MEASURES:
+            old, new = line.get(key), fresh.get(key)
+            agrees = old == new or (old is not None and new is not None and math.isclose(old, new))
+            equal = equal and agrees
+            print(f"  {key:<16} {new}  {'as recorded' if agrees else f'recorded: {old}'}")
     return 0 if equal else 1
 
 

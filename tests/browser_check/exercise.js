@@ -18,8 +18,9 @@
   const first = at("curve-chart").data.find((t) => t.meta).y.at(-1);
   choose("curve-y", "suboptimality");
   out.lower = at("curve-chart").data.find((t) => t.meta).y.at(-1) < first;
-  flip(at("curve-logy"));
   out.log = at("curve-chart").layout.yaxis.type;
+  flip(at("curve-logy"));
+  out.plainAxis = at("curve-chart").layout.yaxis.type;
   flip(at("curve-bands"));
   out.plain = at("curve-chart").data.length === lines();
   choose("curve-x", "seconds");

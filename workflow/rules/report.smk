@@ -23,7 +23,12 @@ rule tabulate:
     output:
         frames=expand(f"{COLLECTED}/{{name}}.parquet", name=FRAMES),
         meta=f"{COLLECTED}/meta.json",
-        tables=directory(f"{RESULTS}/tables"),
+        tables=report(
+            directory(f"{RESULTS}/tables"),
+            patterns=["{name}.md"],
+            caption="../report/table.rst",
+            category="Tables",
+        ),
     log:
         f"{RESULTS}/logs/tabulate.log",
     conda:
@@ -44,7 +49,12 @@ rule draw:
         reference="reference/tables.csv",
         reports="config/reports.yaml",
     output:
-        directory(f"{RESULTS}/figures"),
+        report(
+            directory(f"{RESULTS}/figures"),
+            patterns=["{name}.png"],
+            caption="../report/figure.rst",
+            category="Figures",
+        ),
     log:
         f"{RESULTS}/logs/draw.log",
     conda:
@@ -62,8 +72,16 @@ rule compare:
         claims="reference/claims.yaml",
         reports="config/reports.yaml",
     output:
-        comparison=f"{RESULTS}/comparison.csv",
-        claims=f"{RESULTS}/claims.csv",
+        comparison=report(
+            f"{RESULTS}/comparison.csv",
+            caption="../report/comparison.rst",
+            category="Paper against measured",
+        ),
+        claims=report(
+            f"{RESULTS}/claims.csv",
+            caption="../report/claims.rst",
+            category="Paper against measured",
+        ),
         ranks=f"{RESULTS}/ranks.csv",
     log:
         f"{RESULTS}/logs/compare.log",
