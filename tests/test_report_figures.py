@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pauc_core.report.figures import Painter, make_figures, save_figure
@@ -106,5 +107,22 @@ def test_suboptimality_is_the_loss_above_the_lowest_of_all_methods(painter: Pain
     above, below = (
         next(line for line in axis.lines if line.get_color() == style) for axis in (loss, gap)
     )
-    np.testing.assert_allclose(above.get_ydata() - lowest, below.get_ydata(), atol=1e-12)
-    assert gap.get_yscale() == "log"
+    shown = np.isin(above.get_xdata(), below.get_xdata())
+    assert shown.sum() >= len(shown) - 1  # the lowest itself is at 0 and has no place on the axis
+    expected = above.get_ydata()[shown] - lowest
+    np.testing.assert_allclose(expected, below.get_ydata(), atol=1e-12)
+    assert min(below.get_ydata()) > 0
+
+
+def test_bands_stay_within_the_seeds_and_a_level_below_the_axis_is_named(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path, seeds=2)
+    traces = pd.read_parquet(folder / "traces.parquet")
+    apart = (traces.method == "dca") & (traces.epoch > 0) & (traces.seed == 0)
+    traces.loc[apart, "objective"] *= 500.0
+    traces.loc[traces.method == "exact_lbfgs", "objective"] = 1e-9
+    traces.to_parquet(folder / "traces.parquet")
+    axis = Painter(*open_report(folder, REPORTS)).figure("figure1").axes[0]
+    assert axis.get_yscale() == "log"
+    assert "Exact L-BFGS: 1e-09, below" in [text.get_text() for text in axis.texts]
+    for band in axis.collections:
+        assert band.get_paths()[0].vertices[:, 1].min() > 0

@@ -137,8 +137,8 @@ class Painter:
 
     def _compress(self, axis: Axes) -> None:
         """A log scale where a loss rises far above its start: it would flatten all the rest."""
-        curves = [np.asarray(line.get_ydata(), dtype=float) for line in axis.lines]
-        curves = [ys for ys in curves if len(ys) > 2]  # levels may be 0
+        heights = [np.asarray(line.get_ydata(), dtype=float) for line in axis.lines]
+        curves = [ys for ys in heights if len(ys) > 2]  # levels may be 0
         if curves and max(ys.max() for ys in curves) > HIGH * min(ys[0] for ys in curves):
             axis.set_yscale("log")
             low, high = (f(f(ys[ys > 0]) for ys in curves) for f in (min, max))
@@ -146,15 +146,23 @@ class Painter:
             axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,)))
             axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.yaxis.set_minor_formatter(NullFormatter())
+            below = [
+                f"{line.get_label()}: {ys[0]:.1g}, below"
+                for line, ys in zip(axis.lines, heights, strict=True)
+                if len(ys) == 2 and ys[0] < 0.7 * low
+            ]
+            axis.text(
+                0.03, 0.03, "\n".join(below), ha="left", va="bottom", fontsize=7.5,
+                transform=axis.transAxes,
+            )  # fmt: skip
 
     def _curve(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
     ) -> bool:
         traces = self.collected.trace(source.experiment, dataset, method)
         if y == "suboptimality" and len(traces):
-            traces = traces.assign(
-                suboptimality=traces.objective - self.lowest[source.experiment, dataset]
-            )
+            above = traces.objective - self.lowest[source.experiment, dataset]
+            traces = traces.assign(suboptimality=above.where(above > 0))  # 0 has no place on a log
         curves = bundle(traces, config.get("x", "epoch"), y) if y in traces else None
         if curves is None:
             return False
@@ -178,9 +186,10 @@ class Painter:
 
     def _line(self, axis: Axes, curves: Bundle, style: Style) -> None:
         mean, deviation = curves.mean, curves.deviation
-        axis.fill_between(
-            curves.x, mean - deviation, mean + deviation, color=style.colour, alpha=0.18, lw=0
-        )
+        # Within what the seeds span: a log axis has no room for a mean less its deviation below 0.
+        low = np.maximum(mean - deviation, curves.values.min(axis=0))
+        high = np.minimum(mean + deviation, curves.values.max(axis=0))
+        axis.fill_between(curves.x, low, high, color=style.colour, alpha=0.18, lw=0)
         sns.lineplot(
             x=curves.x,
             y=mean,
@@ -207,7 +216,7 @@ class Painter:
         if level != level:
             return False
         style = self._style(method)
-        axis.axhline(level, color=style.colour, linestyle=style.line, lw=1.0)
+        axis.axhline(level, color=style.colour, linestyle=style.line, lw=1.0, label=style.label)
         return True
 
     def _band(self, source: Source, dataset: str) -> tuple[float, float]:
