@@ -1,4 +1,4 @@
-"""MB, CE and AUC-M on networks: formulas, known answers, learning, resuming."""
+"""MB, CE and AUC-M on networks: formulas, known answers; all four: learning, resuming."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import nn
 from baselines.auc_margin import AUCMargin, margin_loss
 from baselines.cross_entropy import CrossEntropy
 from baselines.minibatch import Minibatch, batch_ranks
+from pauc_core.agd_sbcd import AGDSBCD
 from pauc_core.models.batches import batches_in_step, draw_both
 from pauc_core.models.module import ModuleModel
 from pauc_core.models.networks import build
@@ -24,6 +25,7 @@ from pauc_core.suite.checkpoint import FileKeeper
 
 CHANCE = 0.275  # pAUC in [0.05, 0.5] of scores that know nothing
 METHODS: dict[str, Any] = {
+    "agd_sbcd": AGDSBCD(mu=1000, gamma=1000, c=1, T=50, I=16, J=16),
     "minibatch": Minibatch(lr=0.3),
     "cross_entropy": CrossEntropy(lr=5e-3, decay_epochs=5),
     "auc_margin": AUCMargin(lr=0.2, gamma=500.0, decay_epochs=5),
@@ -265,6 +267,7 @@ def test_same_start_for_all_and_no_global_randomness(name: str) -> None:
     state = METHODS[name].init(task, stream(7, "start"))
     shared = task.model.start(stream(7, "start"))
     assert isinstance(shared, dict)
-    assert all(torch.equal(state.weights[key], shared[key]) for key in shared)
+    start = state.iterates()["scored"]
+    assert all(torch.equal(start[key], shared[key]) for key in shared)
     METHODS[name].step(task, state, stream(7, "step", 0))
     assert torch.equal(torch.get_rng_state(), before)
