@@ -1,4 +1,4 @@
-"""Publishing: an experiment replaces the published one whole, the others stay."""
+"""Publishing: an experiment replaces the published one whole; what is published is up to date."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import pandas as pd
 import pytest
 
 from pauc_core.provenance import code_digest
+from pauc_core.report.claims import make_claims
+from pauc_core.report.compare import make_comparison
+from pauc_core.report.readme import BEGIN, END, measured_part
+from pauc_core.report.tables import make_tables
 from pauc_core.suite.publish import merge
 from tests.collected_fixture import write_collected
 
 LINEAR = "linear-gen"
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISHED = ROOT / "results" / "published"
+REFERENCE, REPORTS = ROOT / "reference", ROOT / "config" / "reports.yaml"
 
 
 @pytest.fixture
@@ -78,3 +85,27 @@ def test_what_is_stale_is_found_anew(published: Path, tmp_path: Path) -> None:
 def test_two_scales_do_not_mix(published: Path, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="two scales can't mix"):
         merge(write_collected(tmp_path / "open", "open"), published)
+
+
+def test_what_is_published_is_what_the_present_code_makes_of_the_runs(tmp_path: Path) -> None:
+    collected = PUBLISHED / "collected"
+    make_tables(collected, REFERENCE, REPORTS, tmp_path / "tables")
+    make_comparison(collected, REFERENCE, REPORTS, tmp_path / "comparison.csv")
+    make_claims(collected, REFERENCE, REPORTS, tmp_path / "claims.csv")
+    made = [p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()]
+    assert len(made) > 30
+    for name in made:
+        if name.suffix == ".csv":  # of full precision, whose last bits differ between processors
+            ours, theirs = (pd.read_csv(folder / name) for folder in (tmp_path, PUBLISHED))
+            pd.testing.assert_frame_equal(
+                ours, theirs, rtol=1e-9, obj=f"{name}: run make published"
+            )
+        else:
+            ours, theirs = ((folder / name).read_text() for folder in (tmp_path, PUBLISHED))
+            assert ours == theirs, f"{name}: run make published"
+
+
+def test_the_readme_shows_what_is_published() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = text.partition(BEGIN)[2].partition(END)[0].strip()
+    assert shown == measured_part(PUBLISHED).strip(), "run make readme"
