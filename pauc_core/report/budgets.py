@@ -28,8 +28,9 @@ def repeats(runs: pd.DataFrame) -> str:
     )
     each = {name: span(low, high) for name, low, high in counts.itertuples()}
     if len(set(each.values())) == 1:
-        return f"n = {next(iter(each.values()))} seeds"
-    return "n = " + ", ".join(f"{n} on {name}" for name, n in each.items()) + " seeds"
+        count = next(iter(each.values()))
+        return f"n = {count} seed" + ("s" if count != "1" else "")
+    return "n seeds: " + ", ".join(f"{n} on {name}" for name, n in each.items())
 
 
 def span(low: int, high: int) -> str:
