@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from pauc_core.report.budgets import sentence
 from pauc_core.report.cells import exceed_times
@@ -87,6 +88,15 @@ def test_only_the_papers_own_data_are_comparable(default: Path, real: Path) -> N
     tails = frame[(frame.artifact == "table3") & frame.paper.notna()].set_index("dataset")
     assert tails.comparable["cifar10-lt"].all()
     assert not tails.comparable["tiny-imagenet-lt"].any()  # at 32 px
+
+
+def test_table_5_names_the_classes_that_the_data_room_takes(default: Path) -> None:
+    table = table_of(default, "table5")
+    catalogue = yaml.safe_load((ROOT / "config/datasets.yaml").read_text())
+    assert table.columns[:2] == ["Pos. class ID", "Pos. class name"]
+    shown = [row.cells[0].text for row in table.rows if row.kind == "measured"]
+    taken = [catalogue[name]["positive"] for name in ("cifar10-lt", "tiny-imagenet-lt")]
+    assert shown == [", ".join(map(str, ids)) for ids in taken]
 
 
 def test_one_run_has_no_standard_error(tmp_path: Path) -> None:
