@@ -105,15 +105,20 @@ class Painter:
             self._compress(axis)
         absent = [self._absent(source, dataset, m) for m in config["methods"] if m not in drawn]
         if absent:
-            axis.text(
-                0.97, 0.5, "\n".join(absent), ha="right", va="center", transform=axis.transAxes,
-                fontsize=7.5, color="#B00020",
-                bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5},
-            )  # fmt: skip
+            self._say(axis, "\n".join(absent), (0.97, 0.5), "right", "center", "#B00020")
         sorr = panel == "objective" and source.experiment.startswith("sorr")
         axis.set_ylabel(AXIS["sorr" if sorr else panel])
         axis.set_xlabel("false positive rate" if panel == "roc" else AXIS[config.get("x", "epoch")])
         return drawn
+
+    def _say(
+        self, axis: Axes, text: str, place: tuple[float, float], ha: str, va: str, colour: str
+    ) -> None:
+        """Words inside a panel, readable over its curves."""
+        axis.text(
+            *place, text, ha=ha, va=va, transform=axis.transAxes, fontsize=7.5, color=colour,
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5},
+        )  # fmt: skip
 
     def _absent(self, source: Source, dataset: str, method: str) -> str:
         """Why a method has no curve here."""
@@ -151,10 +156,8 @@ class Painter:
                 for line, ys in zip(axis.lines, heights, strict=True)
                 if len(ys) == 2 and ys[0] < 0.7 * low
             ]
-            axis.text(
-                0.03, 0.03, "\n".join(below), ha="left", va="bottom", fontsize=7.5,
-                transform=axis.transAxes,
-            )  # fmt: skip
+            if below:
+                self._say(axis, "\n".join(below), (0.03, 0.03), "left", "bottom", "#333333")
 
     def _curve(
         self, axis: Axes, config: dict[str, Any], source: Source, y: str, dataset: str, method: str
