@@ -53,7 +53,7 @@
     const traces = [], shown = methodsOf(data.curves, task);
     // A log axis has no 0: the look before the first step stands left of all others.
     const left = Math.min(...shown.flatMap((m) => data.curves[`${task}|${m}`].x[xName] || []).filter((v) => v > 0)) / 2;
-    let end = 0;
+    let end = 0, low = Infinity, high = 0;
     for (const method of shown) {
       const cell = data.curves[`${task}|${method}`], look = data.methods[method];
       const measure = cell.y[yName === "suboptimality" ? "objective" : yName];
@@ -64,14 +64,19 @@
       const mean = measure.mean.map((v) => v - shift);
       if (at("curve-bands").checked && cell.n > 1) traces.push(band(x, mean, measure.deviation, look, logy));
       traces.push(line(x, mean, measure.deviation, look, method, cell.n, told));
-      if (method.startsWith("agd_sbcd")) end = Math.max(end, x[x.length - 1]);
+      high = Math.max(high, ...mean);
+      if (!method.startsWith("agd_sbcd")) continue;
+      end = Math.max(end, x[x.length - 1]);
+      low = Math.min(low, ...mean.filter((v) => v > 0));
     }
-    // Exact methods run for many more epochs: the view begins with the range of the paper's method.
-    const xaxis = axis(words[xName], logx);
+    // Exact methods run for many more epochs and come far lower: the view begins with the range of
+    // the paper's method, on a log axis with a decade below it.
+    const xaxis = axis(words[xName], logx), yaxis = axis(words[yName], logy);
     if (end && !logx) xaxis.range = [-0.02 * end, 1.03 * end];
+    if (logy && low < high) yaxis.range = [Math.log10(low) - 1, Math.log10(high) + 0.1];
     const empty = traces.length ? [] : [{ text: "nothing measured here", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
     Plotly.react("curve-chart", traces, { ...layout, showlegend: false, annotations: empty,
-      xaxis, yaxis: axis(words[yName], logy) }, settings);
+      xaxis, yaxis }, settings);
   }
 
   function offerMethods() {
