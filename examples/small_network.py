@@ -26,14 +26,15 @@ def main(steps: int = 600) -> dict[str, float]:
     """Train, and return the test pAUC before and after."""
     x, y = rings(seed=0)
     test_x, test_y = rings(seed=1)
-    torch.manual_seed(0)
-    network = torch.nn.Sequential(
-        torch.nn.Linear(2, 32),
-        torch.nn.ReLU(),
-        torch.nn.Linear(32, 32),
-        torch.nn.ReLU(),
-        torch.nn.Linear(32, 1),
-    )
+    with torch.random.fork_rng():  # the caller's random state stays as it was
+        torch.manual_seed(0)
+        network = torch.nn.Sequential(
+            torch.nn.Linear(2, 32),
+            torch.nn.ReLU(),
+            torch.nn.Linear(32, 32),
+            torch.nn.ReLU(),
+            torch.nn.Linear(32, 1),
+        )
     before = area(network, test_x, test_y)
 
     # AGD-SBCD, Algorithm 2: fifteen lines, any module, any sampler.

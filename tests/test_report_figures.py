@@ -108,10 +108,25 @@ def test_suboptimality_is_the_loss_above_the_lowest_of_all_methods(painter: Pain
         next(line for line in axis.lines if line.get_color() == style) for axis in (loss, gap)
     )
     shown = np.isin(above.get_xdata(), below.get_xdata())
-    assert shown.sum() >= len(shown) - 1  # the lowest itself is at 0 and has no place on the axis
+    assert (
+        shown.sum() >= len(shown) - 1
+    )  # where a seed has the lowest itself, the mean has no point
     expected = above.get_ydata()[shown] - lowest
     np.testing.assert_allclose(expected, below.get_ydata(), atol=1e-12)
-    assert min(below.get_ydata()) > 0
+
+
+def test_the_lowest_loss_itself_is_left_out_of_a_log_axis(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path, seeds=2)
+    traces = pd.read_parquet(folder / "traces.parquet")
+    start = (traces.method == "agd_sbcd_sorr") & (traces.epoch == 0)
+    traces.loc[start, "objective"] = traces.objective.min() - 1
+    traces.to_parquet(folder / "traces.parquet")
+    painter = Painter(*open_report(folder, REPORTS))
+    style = painter.reports.methods["agd_sbcd_sorr"]["colour"]
+    gap = painter.figure("figure2").axes[4]
+    line = next(line for line in gap.lines if line.get_color() == style)
+    assert line.get_xdata()[0] > 0
+    assert min(line.get_ydata()) > 0
 
 
 def test_bands_stay_within_the_seeds_and_a_level_below_the_axis_is_named(tmp_path: Path) -> None:
