@@ -7,11 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.agd_sbcd import first_lam, pair_rows
-from pauc_core.full_gradient import range_loss_grad
-from pauc_core.kernels import Calls, Steps, sbcd_block
-from pauc_core.sampling import draw
+from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.pairs import (
+    first_lam,
+    inner_iterations,
+    pair_rows,
+    sample_sizes,
+    sampled_rows,
+)
+from pauc_core.models.full_gradient import range_loss_grad
 from pauc_core.solver import Iterate, Problem, State
+from pauc_core.solver.samples import draw
 
 NO_L = 2.0**-100  # far below rounding beside any 1/eta', and exact to multiply by
 
@@ -88,9 +94,9 @@ class DCA:
         changing = self.policy == "changing"
         size = self.c / (state.k + 1) if changing else self.c
         length = self.C * (state.k + 1) ** 2 if changing else self.C
-        I, J = min(self.I, rows.n_pos), min(self.J, rows.n_neg)
-        sampled = J + (I if len(rows.pos_rows) else 0)
-        count = min(max(1, int(problem.step_epochs * len(train) / sampled)), length - state.t)
+        I, J = sample_sizes(problem, self.I, self.J)
+        sampled = sampled_rows(problem, self.I, self.J)
+        count = min(inner_iterations(problem, self.I, self.J), length - state.t)
         # L/2 |v - w^(k)|^2 - xi.v is L/2 |v - (w^(k) + xi/L)|^2 and a constant: Algorithm 4 is
         # Algorithm 1 around that centre with mu = 1/L, without the averages.
         L = self.L / (rows.n_pos * rows.n_neg) if self.units == "paper" else self.L

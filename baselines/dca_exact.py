@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.losses import get_loss
 from pauc_core.models.linear import LinearModel
+from pauc_core.objective.losses import get_loss
 from pauc_core.solver import Iterate, Part, Problem, State
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.full_gradient import range_loss_grad
+from pauc_core.models.full_gradient import range_loss_grad
 from pauc_core.solver import Iterate, Problem, State
 
 DESCENT, CURVATURE = 1e-4, 0.9  # weak Wolfe conditions

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from pauc_core.models.linear import LinearModel
-from pauc_core.simplex_qp import minimise_on_simplex
 from pauc_core.solver import Iterate, Problem, State
+from pauc_core.solver.simplex_qp import minimise_on_simplex
 
 
 @dataclass(kw_only=True)

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from benchmarks.textbook import TextbookSBCD
-from pauc_core.kernels import Calls, PairRows, Steps, sbcd_block
-from pauc_core.sampling import draw
+from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.pairs import PairRows
+from pauc_core.solver.samples import draw
 
 ROWS, WIDTH, POSITIVES, I, J = 220_000, 1024, 20_000, 100, 100
 ITERATIONS = 40  # in one piece of work: short, so that some pieces are never interrupted

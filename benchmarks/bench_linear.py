@@ -9,10 +9,10 @@ import numpy as np
 
 from baselines.svm_pauc_tight import SVMpAUCTight
 from benchmarks.bench_inner import POSITIVES, ROWS, WIDTH, best, data
-from pauc_core.full_gradient import range_loss_grad
+from pauc_core.models.full_gradient import range_loss_grad
 from pauc_core.models.linear import LinearModel
-from pauc_core.random import stream
 from pauc_core.solver import Part, Problem
+from pauc_core.solver.streams import stream
 
 CUTS = 12  # the SVM's working set when its cut is timed
 

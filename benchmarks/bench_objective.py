@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks.bench_inner import POSITIVES, ROWS, WIDTH, data
 from benchmarks.bench_metric import least_seconds
-from pauc_core.full_gradient import range_loss_grad
-from pauc_core.losses import LOSSES, get_loss
+from pauc_core.models.full_gradient import range_loss_grad
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import pauc_loss, pauc_loss_grad, ranks
+from pauc_core.objective.losses import LOSSES, get_loss
 from pauc_core.solver import Part, Problem
 
 FPR_LOW, FPR_HIGH = 0.05, 0.5

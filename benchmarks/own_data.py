@@ -23,7 +23,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 from pauc_core import PartialAUCClassifier, pauc
-from pauc_core.suite.files import write_text
+from pauc_core.files import write_text
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
 WIDTH = {"a9a": 123, "w8a": 300, "w8a*": 300, "ijcnn1": 22, "covtype": 54}

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pauc_core import pauc
-from pauc_core.agd_module import ModuleSBCD
+from pauc_core.agd_sbcd.networks import ModuleSBCD
 
 LOW, HIGH = 0.05, 0.5
 

@@ -13,8 +13,8 @@ _HOMES = {
     "Budget": "solver",
     "Outcome": "solver",
     "Part": "solver",
-    "PartialAUCClassifier": "estimator",
-    "PartialAUCLoss": "torch_loss",
+    "PartialAUCClassifier": "own_data.classifier",
+    "PartialAUCLoss": "objective.torch_loss",
     "Problem": "solver",
     "State": "solver",
     "pauc": "metrics",
@@ -22,7 +22,7 @@ _HOMES = {
     "pauc_loss_grad": "objective",
     "pauc_pairs": "metrics",
     "solve": "solver",
-    "stream": "random",
+    "stream": "solver.streams",
 }
 
 __all__ = sorted(_HOMES)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from pauc_core.losses import get_loss
+from pauc_core.objective.losses import get_loss
 
 # --- metric and objective ---------------------------------------------------------------------
 

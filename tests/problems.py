@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pauc_core.models.linear import LinearModel
-from pauc_core.random import stream
 from pauc_core.solver import Part, Problem
+from pauc_core.solver.streams import stream
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
 

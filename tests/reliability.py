@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pauc_core.suite.files import write_text
+from pauc_core.files import write_text
 from tests.digests import differences
 from tests.faults import MANNERS, Survived, Undisturbed, bad_methods, damage, full_disk, kills
 from tests.fuzzing import TARGETS, Crash, fuzz

@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from pauc_core.agd_module import ModuleSBCD, refresh_batch_norm
 from pauc_core.agd_sbcd import AGDSBCD
-from pauc_core.kernels import Calls, PairRows, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.networks import ModuleSBCD, refresh_batch_norm
+from pauc_core.agd_sbcd.pairs import PairRows
 from pauc_core.models.module import ModuleModel
-from pauc_core.sampling import draw
 from pauc_core.solver import Budget, Part, Problem, solve
+from pauc_core.solver.samples import draw
 
 
 class LinearScores(nn.Module):

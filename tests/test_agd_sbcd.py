@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from baselines.exact_lbfgs import ExactLBFGS, value_and_gradient
-from pauc_core.agd_sbcd import AGDSBCD, AGDState, pair_rows
-from pauc_core.kernels import Calls, PairRows, Steps, sbcd_block
+from pauc_core.agd_sbcd import AGDSBCD, AGDState
+from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.pairs import PairRows, pair_rows
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import exact_lam
-from pauc_core.sampling import draw
-from pauc_core.schedules import Harmonic, Quadratic
 from pauc_core.solver import Budget, Outcome, Part, Problem, solve
+from pauc_core.solver.samples import draw
+from pauc_core.solver.schedules import Harmonic, Quadratic
 from tests.oracles import central_difference, proximal_point
 from tests.problems import linear_problem
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from pauc_core import PartialAUCClassifier, pauc
-from pauc_core.command import main
+from pauc_core.own_data.command import main
 
 
 def table(seed: int, rows: int = 1500) -> pd.DataFrame:
@@ -192,7 +192,7 @@ def test_a_wrong_command_line_is_exit_2(line, capsys):
 
 @pytest.mark.slow
 def test_as_a_process(folder: Path):
-    line = [sys.executable, "-m", "pauc_core.command", *fit_line()]
+    line = [sys.executable, "-m", "pauc_core.own_data.command", *fit_line()]
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(line, capture_output=True, text=True, env={"PYTHONPATH": str(root)})
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pauc_core.suite.cells import cell_of
 from pauc_core.suite.configuration import (
     ConfigurationError,
     check_methods,
@@ -16,6 +15,7 @@ from pauc_core.suite.configuration import (
     look_epochs,
     settings,
 )
+from pauc_core.suite.run_spec import cell_of
 
 ROOT = Path(__file__).parents[1]
 SCALES = sorted(path.stem for path in (ROOT / "config/scales").glob("*.yaml"))

@@ -16,8 +16,8 @@ import pytest
 import torch
 import yaml
 
-from pauc_core.random import stream
 from pauc_core.solver import Budget, State, solve
+from pauc_core.solver.streams import stream
 from pauc_core.suite.checkpoint import FileKeeper
 from pauc_core.suite.configuration import method_class
 from tests.problems import linear_problem, picture_problem

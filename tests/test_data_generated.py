@@ -14,7 +14,7 @@ from pauc_core.data.generated import STYLES, libsvm_rows
 from pauc_core.data.generated_features import load_features
 from pauc_core.metrics import pauc
 from pauc_core.objective import pauc_loss_grad
-from pauc_core.random import stream
+from pauc_core.solver.streams import stream
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
 CHANCE = 0.275  # mean of the diagonal over the band

@@ -8,12 +8,12 @@ from scipy.optimize import minimize
 
 from baselines.dca import DCA
 from baselines.dca_exact import DCAExact
-from pauc_core.full_gradient import range_loss_grad
+from pauc_core.models.full_gradient import range_loss_grad
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import f_l
-from pauc_core.random import stream
-from pauc_core.sampling import draw
 from pauc_core.solver import Budget, Outcome, Part, Problem, solve
+from pauc_core.solver.samples import draw
+from pauc_core.solver.streams import stream
 from tests.oracles import central_difference, dca_as_released, dca_inner_as_printed
 
 

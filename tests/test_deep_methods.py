@@ -19,8 +19,8 @@ from pauc_core.agd_sbcd import AGDSBCD
 from pauc_core.models.batches import batches_in_step, draw_both
 from pauc_core.models.module import ModuleModel
 from pauc_core.models.networks import build
-from pauc_core.random import stream
 from pauc_core.solver import Budget, Part, Problem, solve
+from pauc_core.solver.streams import stream
 from pauc_core.suite.checkpoint import FileKeeper
 
 CHANCE = 0.275  # pAUC in [0.05, 0.5] of scores that know nothing

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pauc_core.kernels import CODES, Calls, PairRows, Steps, sbcd_block
-from pauc_core.losses import get_loss
-from pauc_core.sampling import draw
+from pauc_core.agd_sbcd.compiled import CODES, Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.pairs import PairRows
+from pauc_core.objective.losses import get_loss
+from pauc_core.solver.samples import draw
 from tests.oracles import sbcd_as_printed, sgd_sorr_as_printed
 
 NO_ROWS = np.zeros(0, dtype=np.int64)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pauc_core.losses import LOSSES, get_loss
+from pauc_core.objective.losses import LOSSES, get_loss
 from tests.oracles import central_difference
 
 NAMES = sorted(LOSSES)

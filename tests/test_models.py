@@ -14,8 +14,8 @@ from pauc_core.models.augment import AUGMENTATIONS, PAD, affine, crop_flip
 from pauc_core.models.module import ModuleModel
 from pauc_core.models.networks import NETWORKS, build, initialise, load_weights
 from pauc_core.models.precision import build_at
-from pauc_core.random import stream, torch_generator
 from pauc_core.solver import Part
+from pauc_core.solver.streams import stream, torch_generator
 
 
 def drawn(name: str, channels: int, outputs: int = 1, seed: int = 0) -> nn.Module:

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pauc_core.losses import LOSSES, get_loss
 from pauc_core.objective import (
     exact_lam,
     f_l,
@@ -15,6 +14,7 @@ from pauc_core.objective import (
     sorr_loss,
     sorr_loss_grad,
 )
+from pauc_core.objective.losses import LOSSES, get_loss
 from tests.oracles import (
     central_difference,
     pauc_loss_by_pairs,

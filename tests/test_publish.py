@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pauc_core.provenance import code_digest
 from pauc_core.report.claims import make_claims
 from pauc_core.report.compare import make_comparison
 from pauc_core.report.readme import BEGIN, END, measured_part
 from pauc_core.report.tables import make_tables
+from pauc_core.suite.provenance import code_digest
 from pauc_core.suite.publish import merge
 from tests.collected_fixture import write_collected
 

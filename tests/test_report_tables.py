@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from pauc_core.report.budgets import sentence
-from pauc_core.report.cells import exceed_times
 from pauc_core.report.compare import COLUMNS, compare, make_comparison
 from pauc_core.report.frames import (
     ReportError,
@@ -21,6 +20,7 @@ from pauc_core.report.frames import (
     open_report,
 )
 from pauc_core.report.layout import Builder, Table, show
+from pauc_core.report.measured import exceed_times
 from pauc_core.report.readme import BEGIN, END, update_readme
 from pauc_core.report.tables import build_tables, make_tables, to_latex, to_markdown
 from pauc_core.suite import configuration

@@ -17,11 +17,11 @@ import pytest
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import write_prepared
-from pauc_core.random import stream
-from pauc_core.suite.cells import Cell
+from pauc_core.files import atomic_path
+from pauc_core.solver.streams import stream
 from pauc_core.suite.child import Child, MachineError
 from pauc_core.suite.configuration import look_epochs
-from pauc_core.suite.files import atomic_path
+from pauc_core.suite.run_spec import Cell
 from pauc_core.suite.runner import run_one, run_seeds
 from pauc_core.suite.tuning import choose, expand, tune
 from tests.test_solver import Walk

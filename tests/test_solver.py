@@ -12,8 +12,8 @@ import pytest
 
 from pauc_core.metrics import pauc
 from pauc_core.models.linear import LinearModel
-from pauc_core.random import stream
 from pauc_core.solver import Budget, Outcome, Part, Problem, State, solve
+from pauc_core.solver.streams import stream
 from pauc_core.suite.checkpoint import FileKeeper
 from tests.problems import linear_parts, linear_problem
 

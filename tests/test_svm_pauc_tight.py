@@ -7,8 +7,8 @@ from sklearn.svm import LinearSVC
 
 from baselines.svm_pauc_tight import SVMpAUCTight, band_ranks, most_violated
 from pauc_core.models.linear import LinearModel
-from pauc_core.simplex_qp import minimise_on_simplex
 from pauc_core.solver import Budget, Outcome, Part, Problem, solve
+from pauc_core.solver.simplex_qp import minimise_on_simplex
 from tests.oracles import slack_by_orderings, slack_by_ranks
 
 

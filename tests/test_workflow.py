@@ -197,7 +197,7 @@ def test_changing_a_hyper_parameter_runs_just_its_cells(smoke):
 
 
 def test_changing_a_comment_runs_nothing(smoke):
-    path = smoke / "pauc_core/kernels.py"
+    path = smoke / "pauc_core/agd_sbcd/compiled.py"
     kept = path.read_text()
     path.write_text("# another comment\n" + kept.replace('"""\n', '"""  # and one more\n', 1))
     jobs = planned(smoke)

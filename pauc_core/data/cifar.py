@@ -20,7 +20,7 @@ from pauc_core.data.loaded import Entry, Loaded
 from pauc_core.data.longtail import keep_counts
 from pauc_core.data.prepared import TEST, TRAIN
 from pauc_core.data.sources import bring_near, nowhere
-from pauc_core.suite.files import atomic_path
+from pauc_core.files import atomic_path
 
 RECORD = 1 + 3 * 32 * 32
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import digest
-from pauc_core.suite.files import atomic_path
+from pauc_core.files import atomic_path
 
 ATTEMPTS = 3
 PAUSE = 0.5  # seconds before the second attempt, doubled before each later one

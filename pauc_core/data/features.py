@@ -23,7 +23,7 @@ from pauc_core.models.augment import affine
 from pauc_core.models.module import LAYOUT, choose_device, to_inputs
 from pauc_core.models.network import Network
 from pauc_core.models.networks import build, initialise, load_weights
-from pauc_core.random import stream, torch_generator
+from pauc_core.solver.streams import stream, torch_generator
 
 VALID_SHARE = 0.1
 SAVE_EVERY = 50  # batches between two checkpoints of the training

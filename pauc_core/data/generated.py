@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from pauc_core.data.errors import DataError
-from pauc_core.random import stream
+from pauc_core.solver.streams import stream
 
 LATENT = 6
 EASY = 0.45  # share of the negatives that any score puts last

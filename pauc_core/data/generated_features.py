@@ -14,7 +14,7 @@ import numpy as np
 from pauc_core.data.generated import latent_of
 from pauc_core.data.loaded import Entry, Loaded
 from pauc_core.data.prepared import TEST, TRAIN
-from pauc_core.random import stream
+from pauc_core.solver.streams import stream
 
 BLOCK = 4096
 

@@ -16,7 +16,7 @@ import pandas as pd
 from PIL import Image
 
 from pauc_core.data.chest import CHEXPERT, UNCERTAIN_IS_POSITIVE
-from pauc_core.random import stream
+from pauc_core.solver.streams import stream
 
 WRONG = 0.05  # share of pictures whose content is of another class
 BIRDS = (11, 20, 21, 22)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import BLOCK_BYTES, TEST, TRAIN, Blocks
-from pauc_core.random import stream
+from pauc_core.solver.streams import stream
 
 Entry = dict[str, Any]
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
-from pauc_core.data.tables import READERS, group_numbers
+from pauc_core.data.table_loaders import READERS, group_numbers
 
 
 @dataclass(frozen=True)

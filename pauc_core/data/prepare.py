@@ -13,7 +13,7 @@ from pauc_core.data.generated_features import load_features
 from pauc_core.data.loaded import Loaded, check, hold_out, thin
 from pauc_core.data.longtail import load_tiny_imagenet_lt
 from pauc_core.data.prepared import Prepared, write_prepared
-from pauc_core.data.tables import load_libsvm, load_sklearn, load_table
+from pauc_core.data.table_loaders import load_libsvm, load_sklearn, load_table
 
 LOADERS: dict[str, Callable[[str, dict[str, Any], Path], Loaded]] = {
     "libsvm": load_libsvm,

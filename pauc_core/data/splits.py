@@ -6,7 +6,7 @@ import numpy as np
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import TEST, TRAIN, VALID, Prepared
-from pauc_core.random import stream
+from pauc_core.solver.streams import stream
 
 
 def split(

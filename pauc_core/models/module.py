@@ -14,8 +14,8 @@ from torch.func import functional_call
 
 from pauc_core.models.augment import AUGMENTATIONS
 from pauc_core.models.networks import initialise
-from pauc_core.random import torch_generator
 from pauc_core.solver import Part
+from pauc_core.solver.streams import torch_generator
 
 SCORED_AT_ONCE = 64  # on one core up to 1.5 times faster than 256
 LAYOUT = torch.channels_last  # a sixth faster than torch's own order on one core

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from pauc_core.report.cells import SUMMARY_COLUMN, exceed_times
+from pauc_core.files import atomic_path
 from pauc_core.report.curves import bundle
 from pauc_core.report.frames import (
     FINE,
@@ -23,9 +23,9 @@ from pauc_core.report.frames import (
     open_report,
 )
 from pauc_core.report.layout import dataset_label, method_label
+from pauc_core.report.measured import SUMMARY_COLUMN, exceed_times
 from pauc_core.report.paired import limits, paired_p
 from pauc_core.report.ranks import average_ranks
-from pauc_core.suite.files import atomic_path
 
 HOLDS, FAILS, NOT_RUN, ANSWERED = "holds", "fails", "not run", "answered"
 COLUMNS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.cells import KEY, measured_cells
+from pauc_core.files import atomic_path
 from pauc_core.report.frames import (
     PROVENANCE,
     Collected,
@@ -16,7 +16,7 @@ from pauc_core.report.frames import (
     load_reference,
     open_report,
 )
-from pauc_core.suite.files import atomic_path
+from pauc_core.report.measured import KEY, measured_cells
 
 AGREES_WITHIN = 2.0  # standard errors
 COLUMNS = [

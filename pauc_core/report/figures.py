@@ -20,11 +20,11 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from pauc_core.files import atomic_path
 from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level, lowest
 from pauc_core.report.frames import Collected, Reports, Source, open_report
 from pauc_core.report.layout import dataset_label
 from pauc_core.report.style import Style, style_of
-from pauc_core.suite.files import atomic_path
 
 AXIS = {
     "objective": "training loss (3)",

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from pauc_core.report.budgets import sentence
-from pauc_core.report.cells import AT_W, KEY, extra_methods
 from pauc_core.report.frames import PROVENANCE, Collected, Reports
+from pauc_core.report.measured import AT_W, KEY, extra_methods
 
 DATASET_LABEL = {
     "cifar10-lt": "CIFAR-10-LT",

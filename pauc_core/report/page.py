@@ -13,12 +13,12 @@ import jinja2
 import pandas as pd
 import plotly.offline
 
+from pauc_core.files import write_text
 from pauc_core.report import budgets, payload
 from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports, open_report
 from pauc_core.report.layout import Builder
 from pauc_core.report.race import against_each_trial, time_spent
 from pauc_core.report.tables import blocks, heading
-from pauc_core.suite.files import write_text
 
 LIMIT = 8_000_000  # bytes
 TEMPLATES = Path(__file__).parent

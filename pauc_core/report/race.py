@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.cells import first_above
 from pauc_core.report.frames import KEYS, Collected, Reports
+from pauc_core.report.measured import first_above
 from pauc_core.suite.configuration import TUNING_SEED
 
 RIVAL_COLUMNS = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from pauc_core.files import write_text
 from pauc_core.report.frames import ReportError
-from pauc_core.suite.files import write_text
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TABLES = ("table2", "table3", "longtail_valid", "race", "race_time")

@@ -8,11 +8,11 @@ import math
 from itertools import groupby
 from pathlib import Path
 
+from pauc_core.files import write_text
 from pauc_core.report.compare import compare
 from pauc_core.report.frames import load_reference, open_report
 from pauc_core.report.layout import Builder, Cell, Row, Table
 from pauc_core.report.race import against_each_trial, time_spent
-from pauc_core.suite.files import write_text
 
 LINE = "not in the paper"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pauc_core.files import atomic_path
 from pauc_core.solver import Look, Progress, State
-from pauc_core.suite.files import atomic_path
-from pauc_core.trace import Trace
+from pauc_core.solver.trace import Trace
 
 
 def fingerprint(decides: Any) -> str:

@@ -13,10 +13,10 @@ import pandas as pd
 
 from pauc_core.data.prepared import load_prepared
 from pauc_core.data.statistics import table
+from pauc_core.files import atomic_path, write_json
 from pauc_core.metrics import bootstrap_interval, roc_curve_points
-from pauc_core.provenance import code_digest, commit, machine, versions
-from pauc_core.random import stream
-from pauc_core.suite.files import atomic_path, write_json
+from pauc_core.solver.streams import stream
+from pauc_core.suite.provenance import code_digest, commit, machine, versions
 
 KEYS = ["experiment", "dataset", "method", "seed"]
 FRAMES = ("summaries", "traces", "roc", "trials", "datasets")

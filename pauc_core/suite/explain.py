@@ -15,9 +15,9 @@ from typing import Any
 
 import yaml
 
-from pauc_core.provenance import code_digest
-from pauc_core.suite.cells import cell_of
 from pauc_core.suite.configuration import Suite, load
+from pauc_core.suite.provenance import code_digest
+from pauc_core.suite.run_spec import cell_of
 from pauc_core.suite.runner import MEASURES, run_one
 
 

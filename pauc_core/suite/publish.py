@@ -15,13 +15,13 @@ from typing import Any
 
 import pandas as pd
 
+from pauc_core.files import atomic_path, write_json
 from pauc_core.report.claims import make_claims
 from pauc_core.report.compare import make_comparison
 from pauc_core.report.figures import make_figures
 from pauc_core.report.page import make_page
 from pauc_core.report.tables import make_tables
 from pauc_core.suite.collect import FRAMES, KEYS, collect, is_stale
-from pauc_core.suite.files import atomic_path, write_json
 
 REFERENCE, REPORTS = Path("reference"), Path("config/reports.yaml")
 

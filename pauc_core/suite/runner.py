@@ -22,14 +22,14 @@ from tqdm import tqdm
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.prepared import Prepared, load_prepared
+from pauc_core.files import atomic_path, write_text
 from pauc_core.objective import pauc_loss_grad
-from pauc_core.provenance import code_digest, versions
 from pauc_core.solver import Budget, Look, Method, Outcome, Part, Problem, Result, solve
-from pauc_core.suite.cells import Cell, build_budget, build_method, build_problem
+from pauc_core.solver.trace import COLUMNS, Row
 from pauc_core.suite.checkpoint import FileKeeper, fingerprint
 from pauc_core.suite.child import Child, Report, run_all
-from pauc_core.suite.files import atomic_path, write_text
-from pauc_core.trace import COLUMNS, Row
+from pauc_core.suite.provenance import code_digest, versions
+from pauc_core.suite.run_spec import Cell, build_budget, build_method, build_problem
 
 CHECKPOINT_SECONDS = 120.0
 MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pauc_core.losses import get_loss
-from pauc_core.suite.cells import Cell
+from pauc_core.files import write_json
+from pauc_core.objective.losses import get_loss
 from pauc_core.suite.configuration import TUNING_SEED
-from pauc_core.suite.files import write_json
+from pauc_core.suite.run_spec import Cell
 from pauc_core.suite.runner import run_trials
 
 

@@ -3,8 +3,8 @@ import math
 import os
 from pathlib import Path
 
-from pauc_core.provenance import code_digest
-from pauc_core.suite import cells, configuration
+from pauc_core.suite.provenance import code_digest
+from pauc_core.suite import configuration, run_spec
 from pauc_core.suite.runner import plain
 
 

@@ -29,7 +29,7 @@ for name, line in SUITE.methods.items():
             runtime=fit_minutes,
         params:
             cell=lambda wildcards, name=name: plain(
-                cells.cell_of(
+                run_spec.cell_of(
                     SUITE,
                     SUITE.experiments[wildcards.experiment],
                     wildcards.dataset,

@@ -18,7 +18,7 @@ rule tune:
         ),
     params:
         cell=lambda wildcards: plain(
-            cells.trial_of(
+            run_spec.trial_of(
                 SUITE,
                 SUITE.experiments[wildcards.experiment],
                 wildcards.dataset,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from pauc_core.losses import get_loss
 from pauc_core.objective import pauc_loss, ranks, sorr_loss
+from pauc_core.objective.losses import get_loss
 
 if TYPE_CHECKING:
     import torch

@@ -11,8 +11,8 @@ import numpy as np
 from pauc_core.data.prepared import Prepared, load_prepared
 from pauc_core.data.splits import split
 from pauc_core.models.linear import LinearModel
-from pauc_core.random import stream
 from pauc_core.solver import Budget, Method, Model, Part, Problem
+from pauc_core.solver.streams import stream
 from pauc_core.suite.configuration import Experiment, Suite, look_epochs, method_class
 
 

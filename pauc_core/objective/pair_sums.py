@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.polynomial import chebyshev
 
-from pauc_core.losses import get_loss
+from pauc_core.objective.losses import get_loss
 
 __all__ = ["pair_sum", "pair_sum_grad"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pauc_core.losses import get_loss
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import pauc_loss_grad, sorr_loss_grad
+from pauc_core.objective.losses import get_loss
 from pauc_core.solver import Problem
 
 

@@ -1,4 +1,4 @@
-"""The inner loop of Algorithms 1 and 3 in torch, for any device; the twin of ``kernels``."""
+"""The inner loop of Algorithms 1 and 3 in torch, for any device; the twin of ``compiled``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from pauc_core.kernels import Calls, PairRows, Steps
+    from pauc_core.agd_sbcd.compiled import Calls, Steps
+    from pauc_core.agd_sbcd.pairs import PairRows
 
 CHUNK_BYTES = 1 << 26  # gathered rows put on the device at a time
 

@@ -11,14 +11,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.kernels import Calls, PairRows, Steps, sbcd_block
-from pauc_core.models.linear import LinearModel
-from pauc_core.objective import exact_lam
-from pauc_core.sampling import draw
-from pauc_core.schedules import Harmonic, Quadratic
+from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.pairs import (
+    PairRows,
+    first_lam,
+    inner_iterations,
+    pair_rows,
+    sample_sizes,
+    sampled_rows,
+)
 from pauc_core.solver import Iterate, Problem, State
-
-NO_ROWS = np.zeros(0, dtype=np.int64)
+from pauc_core.solver.samples import draw
+from pauc_core.solver.schedules import Harmonic, Quadratic
 
 
 @dataclass(kw_only=True)
@@ -113,7 +117,7 @@ class AGDSBCD:
 
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         if problem.model.kind == "module":
-            from pauc_core.agd_module import start
+            from pauc_core.agd_sbcd.networks import start  # only now: importing torch is slow
 
             return start(self, problem, rng)
         w = np.asarray(problem.model.start(rng), dtype=np.float64)
@@ -133,11 +137,11 @@ class AGDSBCD:
     def step(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """Inner iterations worth ``step_epochs``, and the outer updates that fall among them."""
         if not isinstance(state, AGDState):
-            from pauc_core.agd_module import proceed
+            from pauc_core.agd_sbcd.networks import proceed
 
             return proceed(self, problem, state, rng)
         rows = pair_rows(problem)
-        left = inner_iterations(self, problem)
+        left = inner_iterations(problem, self.I, self.J)
         while left:
             count = min(left, self.inner(state.k) - state.t)
             self._inner(problem, rows, state, count, rng)
@@ -155,7 +159,7 @@ class AGDSBCD:
         rng: np.random.Generator,
     ) -> None:
         """Algorithm 2 lines 3 and 4, as far as ``count`` iterations of both calls go."""
-        size_i, size_j = sample_sizes(self, problem)
+        size_i, size_j = sample_sizes(problem, self.I, self.J)
         rate = self.rate(state.k)
         share = np.array(problem.ranks) / rows.n_neg
         live = [0, 1] if problem.ranks[0] else [1]  # m = 0: f^m is zero, no call
@@ -182,7 +186,7 @@ class AGDSBCD:
         if len(live) == 1:
             state.v_sum[0] += count * state.w  # vbar_m = w
         state.t += count
-        sampled = count * (size_j + (size_i if len(rows.pos_rows) else 0))
+        sampled = count * sampled_rows(problem, self.I, self.J)
         # The paper's epoch counts the samples of both calls once.
         state.epochs += sampled / len(problem.train)
         state.work += sampled * len(groups)
@@ -197,52 +201,3 @@ class AGDSBCD:
         state.drift[:] = 0.0
         state.k += 1
         state.t = 0
-
-
-def pair_rows(problem: Problem) -> PairRows:
-    """The pairs of a linear problem; for SoRR all rows with signs -y against a score of 0."""
-    if not isinstance(problem.model, LinearModel):
-        raise TypeError(
-            f"AGDSBCD got a {type(problem.model).__name__} of kind 'linear'; expected LinearModel."
-        )
-    train, sorr = problem.train, problem.goal == "sorr"
-    neg_rows = train.rows if sorr else train.negatives
-    signs = np.where(train.labels, -1.0, 1.0) if sorr else np.ones(len(neg_rows))
-    return PairRows(
-        x=train.x,
-        pos_rows=NO_ROWS if sorr else np.asarray(train.positives, dtype=np.int64),
-        neg_rows=np.asarray(neg_rows, dtype=np.int64),
-        signs=signs,
-        center=problem.model.center,
-        scale=problem.model.scale,
-    )
-
-
-def sample_sizes(method: AGDSBCD, problem: Problem) -> tuple[int, int]:
-    """I and J, no more than there are; SoRR has its one row-less positive."""
-    if problem.goal == "sorr":
-        return 1, min(method.J, len(problem.train))
-    return (
-        min(method.I, len(problem.train.positives)),
-        min(method.J, len(problem.train.negatives)),
-    )
-
-
-def inner_iterations(method: AGDSBCD, problem: Problem) -> int:
-    """Inner iterations that fit into one step of the solver, at least one."""
-    size_i, size_j = sample_sizes(method, problem)
-    rows = size_j if problem.goal == "sorr" else size_i + size_j
-    return max(1, int(problem.step_epochs * len(problem.train) / rows))
-
-
-def first_lam(lam_start: str, problem: Problem, start: Iterate) -> tuple[np.ndarray, int]:
-    """First lam of both calls, shape (2, N+), and the passes over the data that it took."""
-    sorr = problem.goal == "sorr"
-    n_pos = 1 if sorr else len(problem.train.positives)
-    if lam_start == "zero":
-        return np.zeros((2, n_pos)), 0
-    scores = problem.model.scores(start, problem.train)
-    labels = problem.train.labels
-    p = np.zeros(1) if sorr else scores[labels]
-    q = np.where(labels, -scores, scores) if sorr else scores[~labels]
-    return np.stack([exact_lam(p, q, rank, loss=problem.loss) for rank in problem.ranks]), 1

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pauc_core.losses import LOSSES
+from pauc_core.objective.losses import LOSSES
 
 RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def fit(arguments: argparse.Namespace) -> None:
     """``pauc fit``: train on one file and write the model."""
     from pauc_core.data.own_rows import read_rows
-    from pauc_core.estimator import PartialAUCClassifier
-    from pauc_core.model_file import save_model
+    from pauc_core.own_data.classifier import PartialAUCClassifier
+    from pauc_core.own_data.model_file import save_model
 
     rows = read_rows(
         arguments.train, label=arguments.label, drop=arguments.drop, group=arguments.group
@@ -67,9 +67,9 @@ def fit(arguments: argparse.Namespace) -> None:
 def score(arguments: argparse.Namespace) -> None:
     """``pauc score``: pAUC with its interval, rates at thresholds, and the ROC plot."""
     from pauc_core.data.own_rows import read_rows
-    from pauc_core.estimator import PartialAUCClassifier
     from pauc_core.metrics import auc, bootstrap_interval, pauc, threshold_at_fpr
-    from pauc_core.model_file import load_origin
+    from pauc_core.own_data.classifier import PartialAUCClassifier
+    from pauc_core.own_data.model_file import load_origin
 
     if not arguments.model.is_file():
         raise ValueError(f"{arguments.model} is not a file: make a model with `pauc fit`.")
@@ -150,8 +150,8 @@ def _draw(
 ) -> None:
     from matplotlib.figure import Figure
 
+    from pauc_core.files import atomic_path
     from pauc_core.metrics import roc_curve_points
-    from pauc_core.suite.files import atomic_path
 
     fpr, tpr = roc_curve_points(positive, scores)[:2]
     figure = Figure(figsize=(5, 5), dpi=120, layout="constrained")

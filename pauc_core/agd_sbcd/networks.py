@@ -5,21 +5,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pauc_core.agd_sbcd import AGDSBCD, first_lam, inner_iterations, sample_sizes
-from pauc_core.kernels_torch import pair_means
-from pauc_core.losses import get_loss
+from pauc_core.agd_sbcd.on_device import pair_means
+from pauc_core.agd_sbcd.pairs import first_lam, inner_iterations, sample_sizes, sampled_rows
 from pauc_core.metrics import ranks
 from pauc_core.models.module import ModuleModel
-from pauc_core.sampling import draw
-from pauc_core.schedules import Harmonic, Quadratic
+from pauc_core.objective.losses import get_loss
 from pauc_core.solver import Iterate, Problem, State
+from pauc_core.solver.samples import draw
+from pauc_core.solver.schedules import Harmonic, Quadratic
+
+if TYPE_CHECKING:
+    from pauc_core.agd_sbcd.algorithm import AGDSBCD
 
 Weights = dict[str, Tensor]
 
@@ -259,7 +262,7 @@ def proceed(
         loss=problem.loss,
         state=state,
     )
-    size_i, size_j = sample_sizes(method, problem)
+    size_i, size_j = sample_sizes(problem, method.I, method.J)
 
     def sample() -> tuple[np.ndarray, Tensor, Tensor | None]:
         pos_index = draw(rng, n_pos, size_i, 1)[0]
@@ -270,8 +273,8 @@ def proceed(
         rows = np.concatenate([train.positives[pos_index], rows])
         return pos_index, model.batch(train.x, rows, rng, train=True), None
 
-    per_call = size_j if sorr else size_i + size_j
-    for _ in range(inner_iterations(method, problem)):
+    per_call = sampled_rows(problem, method.I, method.J)
+    for _ in range(inner_iterations(problem, method.I, method.J)):
         drawn = sample()
         for call in solver.live:
             if method.samples == "separate" and call != solver.live[0]:

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from pauc_core.losses import get_loss
 from pauc_core.objective import pauc_loss_grad
+from pauc_core.objective.losses import get_loss
 
 
 class PartialAUCLoss(torch.nn.Module):

@@ -16,9 +16,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from pauc_core.losses import LOSSES
 from pauc_core.metrics import pauc, ranks, threshold_at_fpr
-from pauc_core.warm_fit import Band, ScaledRows, Watch, logistic_start, polish
+from pauc_core.objective.losses import LOSSES
+from pauc_core.own_data.warm_fit import Band, ScaledRows, Watch, logistic_start, polish
 
 FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
 FEW_HELD_OUT = 5  # rows of a class below which nothing is held out
@@ -202,14 +202,14 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to an .npz file that needs no pickle."""
-        from pauc_core.model_file import save_model
+        from pauc_core.own_data.model_file import save_model
 
         save_model(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that `save` wrote."""
-        from pauc_core.model_file import load_model
+        from pauc_core.own_data.model_file import load_model
 
         return load_model(path, cls)
 

@@ -8,9 +8,9 @@ and the same one on every machine.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pauc_core.losses import Loss, get_loss
 from pauc_core.metrics import ranks
-from pauc_core.pair_sums import pair_sum, pair_sum_grad
+from pauc_core.objective.losses import Loss, get_loss
+from pauc_core.objective.pair_sums import pair_sum, pair_sum_grad
 
 __all__ = [
     "exact_lam",

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pauc_core.estimator import PartialAUCClassifier
-from pauc_core.suite.files import atomic_path
+from pauc_core.files import atomic_path
+from pauc_core.own_data.classifier import PartialAUCClassifier
 
 FORMAT = 1
 FITTED = (

@@ -7,10 +7,11 @@ eta' = eta N+N-, theta' = theta N-, mu' = mu N+N-.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numba import njit
+
+from pauc_core.agd_sbcd.pairs import PairRows
 
 LOGISTIC, SIGMOID, SQUARED_HINGE = 0, 1, 2
 CODES = {"logistic": LOGISTIC, "sigmoid": SIGMOID, "squared_hinge": SQUARED_HINGE}
@@ -21,36 +22,6 @@ SPREAD = 350.0
 
 # Sums may be reordered; infinities and NaN must keep their meaning, so no full fastmath.
 FAST = {"reassoc", "contract", "nsz"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairRows:
-    """The rows whose pairs are ranked: ``pos_rows`` against ``neg_rows`` of the stored array.
-
-    A score is ``sign * v . (x - center) / scale``. SoRR is the case N+ = 1 of a positive without
-    a row, whose score is always 0, against all rows with the sign -y: then
-    s_j = l(0 - (-y_j h_j)) = l(y_j h_j).
-    """
-
-    x: np.ndarray
-    pos_rows: np.ndarray
-    neg_rows: np.ndarray
-    signs: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-
-    @property
-    def n_pos(self) -> int:
-        return max(len(self.pos_rows), 1)
-
-    @property
-    def n_neg(self) -> int:
-        return len(self.neg_rows)
-
-    @cached_property
-    def kind(self) -> np.dtype:
-        """The float type of products with rows."""
-        return np.dtype(np.float32 if self.x.dtype == np.float32 else np.float64)
 
 
 @dataclass(kw_only=True)
@@ -96,7 +67,7 @@ def sbcd_block(
     ('cpu', 'cuda', ...) torch does the same work there.
     """
     if device is not None:
-        from pauc_core.kernels_torch import torch_block  # only now: importing torch is slow
+        from pauc_core.agd_sbcd.on_device import torch_block  # only now: importing torch is slow
 
         torch_block(rows, calls, w, share, steps, pos_draws, neg_draws, t, loss, device)
         return
