@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pauc_core import PartialAUCClassifier, pauc, pauc_loss, pauc_loss_grad, warm_fit
+from pauc_core import PartialAUCClassifier, pauc, pauc_loss, pauc_loss_grad
 from pauc_core.metrics import pauc_pairs, ranks
+from pauc_core.own_data import warm_fit
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
 
