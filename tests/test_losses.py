@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
-from pauc_core.objective.losses import LOSSES, get_loss
+from pauc_core.objective import pauc_loss, pauc_loss_grad
+from pauc_core.objective.losses import LOSSES, Formulas, Loss, Tail, get_loss
 from tests.oracles import central_difference
 
 NAMES = sorted(LOSSES)
@@ -72,3 +75,56 @@ def test_gap_outside_the_range_of_the_loss():
 def test_unknown_name_is_refused():
     with pytest.raises(ValueError, match=r"Unknown loss 'hinge'.*logistic"):
         get_loss("hinge")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_torch_and_the_compiled_scalars_have_the_same_formulas(name):
+    loss, theirs = get_loss(name), get_loss(name).define(torch)
+    z = torch.from_numpy(GAPS)
+    lam = np.array([-1.0, 0.0, 1e-12, 0.3, 0.99, 1.0, 7.0, 300.0])
+    np.testing.assert_allclose(theirs.value(z), loss.value(GAPS), rtol=1e-13)
+    np.testing.assert_allclose(theirs.slope(z), loss.slope(GAPS), rtol=1e-13)
+    np.testing.assert_allclose(theirs.gap_at(torch.from_numpy(lam)), loss.gap_at(lam), rtol=1e-12)
+    slope, gap = (njit(function) for function in loss.define(np)[1:])
+    np.testing.assert_allclose([slope(x) for x in GAPS], loss.slope(GAPS), rtol=1e-13)
+    np.testing.assert_allclose([gap(x) for x in lam], loss.gap_at(lam), rtol=1e-12)
+    if loss.descent_of_sigma is not None:
+        sigma = 1.0 / (1.0 + np.exp(np.linspace(-8, 8, 33)))
+        np.testing.assert_allclose(
+            loss.descent_of_sigma(sigma), -loss.slope(np.linspace(-8, 8, 33)), rtol=1e-12
+        )
+
+
+def test_a_new_loss_is_one_entry():
+    """exp(-2z)-tailed loss log(1 + exp(-2z)) / 2: its entry alone gives sums and gradients."""
+
+    def define(xp):
+        def value(z):
+            return (xp.where(z < 0, -2 * z, 0.0) + xp.log1p(xp.exp(-xp.abs(2 * z)))) / 2
+
+        def slope(z):
+            small = xp.exp(-xp.abs(2 * z))
+            return -xp.where(z > 0, small, 1.0) / (1.0 + small)
+
+        return Formulas(value, slope, gap_at=lambda lam: lam)
+
+    def series(k):
+        return np.where(k % 2 == 0, -((-1.0) ** (k // 2)) / np.maximum(k, 1), 0.0)
+
+    own = Loss("twice", define, tails=(Tail(0.0, 0.0, series), Tail(0.0, 1.0, series)))
+    rng = np.random.default_rng(0)
+    p, q = 5 * rng.standard_normal(40), 5 * rng.standard_normal(90)
+    value, by_p, by_q = pauc_loss_grad(p, q, m=5, n=60, loss=own)
+    band = np.sort(q)[::-1][5:60]
+    assert value == pytest.approx(own.value(p[:, None] - band).mean(), rel=1e-9)
+    np.testing.assert_allclose(
+        by_p, own.slope(p[:, None] - band).sum(1) / (40 * 55), rtol=1e-7, atol=1e-12
+    )
+    assert by_q.sum() == pytest.approx(-by_p.sum())
+    assert pauc_loss(p, q, m=5, n=60, loss=own) == pytest.approx(value, rel=1e-12)
+
+
+def test_a_loss_without_a_way_to_its_sums_is_refused():
+    own = Loss("bare", get_loss("logistic").define)
+    with pytest.raises(ValueError, match="'bare' has neither tails nor sums"):
+        pauc_loss([1.0], [0.0], m=0, n=1, loss=own)

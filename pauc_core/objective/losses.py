@@ -1,38 +1,83 @@
-"""Surrogate losses of the score gap z = h(x+) - h(x-): value, slope, and the gap of a given value.
+"""Surrogate losses of the score gap z = h(x+) - h(x-), each defined once for every use of it.
 
-All three are non-increasing, as equation (3) asks, and stable for gaps of any size.
+All are non-increasing, as equation (3) asks, and stable for gaps of any size. A definition takes
+the array library it is to work with: numpy (whose scalars numba compiles) or torch.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["LOSSES", "Loss", "get_loss"]
+from pauc_core.objective.hinge_sums import squared_hinge_sums
+
+__all__ = ["LOSSES", "Formulas", "Loss", "Tail", "get_loss"]
 
 
-@dataclass(frozen=True)
+class Formulas(NamedTuple):
+    """A loss in one array library, elementwise.
+
+    ``value`` is l(z), ``slope`` its derivative, never positive. ``gap_at`` is the gap below which
+    the loss exceeds lam: l(z) > lam exactly where z < gap_at(lam). It is +inf where every pair is
+    active and -inf where lam is at or above the loss's supremum.
+    """
+
+    value: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    gap_at: Callable[[Any], Any]
+
+
+class Tail(NamedTuple):
+    """One side, far from 0: constant + linear |z| + sum over k of series(k) exp(-k|z|)."""
+
+    constant: float
+    linear: float
+    series: Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
 class Loss:
-    """A surrogate loss l of equation (3).
+    """A surrogate loss l of equation (3); a new one is one entry of `LOSSES`.
 
     Attributes
     ----------
     name : str
         The name that configuration files and `get_loss` use.
-    value : callable
-        l(z), elementwise.
-    slope : callable
-        The derivative l'(z), elementwise, never positive.
-    gap_at : callable
-        The gap below which the loss exceeds lam: l(z) > lam exactly where z < gap_at(lam). It is
-        +inf where every pair is active and -inf where lam is at or above the loss's supremum.
+    define : callable
+        From an array library to the loss's `Formulas` in it.
+    descent_of_sigma : callable, optional
+        -l'(z) as a function of sigma(-z), where there is one: the inner loop's fast path.
+    tails : pair of Tail, optional
+        The sides z > 0 and z < 0, for near-linear sums over all pairs.
+    sums : callable, optional
+        Instead of tails: from p and q to the sum of l(p_i - q_j) and its derivatives by p and q.
     """
 
     name: str
-    value: Callable[[ArrayLike], np.ndarray]
-    slope: Callable[[ArrayLike], np.ndarray]
-    gap_at: Callable[[ArrayLike], np.ndarray]
+    define: Callable[[Any], Formulas]
+    descent_of_sigma: Callable[[Any], Any] | None = None
+    tails: tuple[Tail, Tail] | None = None
+    sums: Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]] | None = None
+
+    @cached_property
+    def _numpy(self) -> Formulas:
+        return self.define(np)
+
+    def value(self, z: ArrayLike) -> np.ndarray:
+        """l(z), elementwise."""
+        return self._numpy.value(_floating(z))
+
+    def slope(self, z: ArrayLike) -> np.ndarray:
+        """The derivative l'(z), elementwise, never positive."""
+        return self._numpy.slope(_floating(z))
+
+    def gap_at(self, lam: ArrayLike) -> np.ndarray:
+        """The gap below which the loss exceeds lam."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._numpy.gap_at(_floating(lam))
 
 
 def _floating(values: ArrayLike) -> np.ndarray:
@@ -40,64 +85,86 @@ def _floating(values: ArrayLike) -> np.ndarray:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _expit(values: np.ndarray) -> np.ndarray:
+def _logistic(xp: Any) -> Formulas:
+    """l(z) = log(1 + exp(-z)), the paper's."""
+
     # exp of a non-positive number only: no overflow, and no loss of the small tail.
-    small = np.exp(-np.abs(values))
-    return np.where(values >= 0, 1.0, small) / (1.0 + small)
+    def value(z: Any) -> Any:
+        return xp.where(z < 0, -z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
+
+    def slope(z: Any) -> Any:
+        small = xp.exp(-xp.abs(z))
+        return -xp.where(z > 0, small, 1.0) / (1.0 + small)
+
+    def gap_at(lam: Any) -> Any:
+        return xp.where(lam <= 0, xp.inf, -(lam + xp.log(-xp.expm1(-lam))))
+
+    return Formulas(value, slope, gap_at)
 
 
-def _logistic_value(z: ArrayLike) -> np.ndarray:
-    z = _floating(z)
-    return np.maximum(-z, 0.0) + np.log1p(np.exp(-np.abs(z)))
+def _sigmoid(xp: Any) -> Formulas:
+    """l(z) = sigma(-z): bounded, so that a lost pair stops pulling."""
+
+    def value(z: Any) -> Any:
+        small = xp.exp(-xp.abs(z))
+        return xp.where(z > 0, small, 1.0) / (1.0 + small)
+
+    def slope(z: Any) -> Any:
+        small = xp.exp(-xp.abs(z))
+        return -small / (1.0 + small) ** 2
+
+    def gap_at(lam: Any) -> Any:
+        inside = xp.where(lam < 1, xp.log1p(-lam) - xp.log(lam), -xp.inf)
+        return xp.where(lam <= 0, xp.inf, inside)
+
+    return Formulas(value, slope, gap_at)
 
 
-def _logistic_slope(z: ArrayLike) -> np.ndarray:
-    return -_expit(-_floating(z))
+def _squared_hinge(xp: Any) -> Formulas:
+    """l(z) = max(1 - z, 0)^2."""
+
+    def value(z: Any) -> Any:
+        return xp.where(z < 1, 1.0 - z, 0.0) ** 2
+
+    def slope(z: Any) -> Any:
+        return -2.0 * xp.where(z < 1, 1.0 - z, 0.0)
+
+    def gap_at(lam: Any) -> Any:
+        # At lam = 0 a pair beyond the margin has loss 0, not above lam, so it is not active.
+        return xp.where(lam < 0, xp.inf, 1.0 - xp.sqrt(xp.abs(lam)))
+
+    return Formulas(value, slope, gap_at)
 
 
-def _logistic_gap(lam: ArrayLike) -> np.ndarray:
-    lam = _floating(lam)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = -(lam + np.log(-np.expm1(-lam)))
-    return np.where(lam <= 0, np.inf, gap)
-
-
-def _sigmoid_value(z: ArrayLike) -> np.ndarray:
-    return _expit(-_floating(z))
-
-
-def _sigmoid_slope(z: ArrayLike) -> np.ndarray:
-    small = np.exp(-np.abs(_floating(z)))
-    return -small / (1.0 + small) ** 2
-
-
-def _sigmoid_gap(lam: ArrayLike) -> np.ndarray:
-    lam = _floating(lam)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = np.log1p(-lam) - np.log(lam)
-    return np.where(lam <= 0, np.inf, np.where(lam >= 1, -np.inf, gap))
-
-
-def _squared_hinge_value(z: ArrayLike) -> np.ndarray:
-    return np.maximum(1.0 - _floating(z), 0.0) ** 2
-
-
-def _squared_hinge_slope(z: ArrayLike) -> np.ndarray:
-    return -2.0 * np.maximum(1.0 - _floating(z), 0.0)
-
-
-def _squared_hinge_gap(lam: ArrayLike) -> np.ndarray:
-    # At lam = 0 a pair beyond the margin has loss 0, not above lam, so it is not active.
-    lam = _floating(lam)
-    return np.where(lam < 0, np.inf, 1.0 - np.sqrt(np.maximum(lam, 0.0)))
+def _alternating(k: np.ndarray) -> np.ndarray:
+    return -((-1.0) ** k)
 
 
 LOSSES: dict[str, Loss] = {
-    "logistic": Loss("logistic", _logistic_value, _logistic_slope, _logistic_gap),
-    "sigmoid": Loss("sigmoid", _sigmoid_value, _sigmoid_slope, _sigmoid_gap),
-    "squared_hinge": Loss(
-        "squared_hinge", _squared_hinge_value, _squared_hinge_slope, _squared_hinge_gap
-    ),
+    loss.name: loss
+    for loss in (
+        Loss(
+            "logistic",
+            _logistic,
+            descent_of_sigma=lambda s: s,
+            # log(1 + exp(-z)) = sum (-1)^(k+1) exp(-kz) / k for z > 0, and l(z) = -z + l(-z)
+            tails=(
+                Tail(0.0, 0.0, lambda k: _alternating(k) / k),
+                Tail(0.0, 1.0, lambda k: _alternating(k) / k),
+            ),
+        ),
+        Loss(
+            "sigmoid",
+            _sigmoid,
+            descent_of_sigma=lambda s: s * (1.0 - s),
+            # sigma(-z) = sum (-1)^(k+1) exp(-kz) for z > 0, and l(z) = 1 - l(-z)
+            tails=(
+                Tail(0.0, 0.0, lambda k: _alternating(k)),
+                Tail(1.0, 0.0, lambda k: -_alternating(k)),
+            ),
+        ),
+        Loss("squared_hinge", _squared_hinge, sums=squared_hinge_sums),
+    )
 }
 
 

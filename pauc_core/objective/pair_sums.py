@@ -1,6 +1,6 @@
 """Sums of a loss over all pairs of positives and negatives, in near-linear time.
 
-For logistic and sigmoid losses the real line is cut into cells of width 2. Within a cell every
+The real line is cut into cells of width 2. Within a cell every
 sum over the other class is a smooth function of one variable, so a cell is known by its Chebyshev
 moments, sum of T_r(t) over its points, with t in [-1, 1] the place within the cell. Cells at most
 two apart act on each other through small matrices. Further apart the gap is at least 4 and the
@@ -8,8 +8,7 @@ loss is linear, constant or nothing plus a short series in exp(-|gap|), which se
 over the occupied cells from each side takes all of it, whatever the spread of the scores. No term
 is dropped, so the tails keep their relative accuracy.
 
-For the squared hinge a sweep over the sorted scores needs the count, the sum and the sum of
-squares of the active margins. Only non-negative numbers are added, so nothing cancels.
+A loss without such tails, as the squared hinge, brings sums of its own.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.polynomial import chebyshev
 
-from pauc_core.objective.losses import get_loss
+from pauc_core.objective.losses import Loss, Tail
 
 __all__ = ["pair_sum", "pair_sum_grad"]
 
@@ -46,20 +45,17 @@ class _Kernel:
     left: np.ndarray  # the same for u < 0, in mirrored coordinates
 
 
-def pair_sum(p: np.ndarray, q: np.ndarray, loss: str) -> float:
+def pair_sum(p: np.ndarray, q: np.ndarray, loss: Loss) -> float:
     """Sum of l(p_i - q_j) over all pairs."""
-    if loss == "squared_hinge":
-        return float(_hinge_sums(p, q)[1].sum())
-    grid = _Grid(p, q)
-    return grid.total(_kernel(loss, "value", False))
+    if loss.sums is not None:
+        return loss.sums(p, q)[0]
+    return _Grid(p, q).total(_kernel(loss, "value", False))
 
 
-def pair_sum_grad(p: np.ndarray, q: np.ndarray, loss: str) -> tuple[float, np.ndarray, np.ndarray]:
+def pair_sum_grad(p: np.ndarray, q: np.ndarray, loss: Loss) -> tuple[float, np.ndarray, np.ndarray]:
     """Sum of l(p_i - q_j) over all pairs and its derivatives by p and by q."""
-    if loss == "squared_hinge":
-        by_p, squares = _hinge_sums(p, q)
-        by_q, _ = _hinge_sums(-q, -p)
-        return float(squares.sum()), -2.0 * by_p, 2.0 * by_q
+    if loss.sums is not None:
+        return loss.sums(p, q)
     grid = _Grid(p, q)
     by_p = grid.sums_at_p(_kernel(loss, "slope", False))
     by_q = -grid.sums_at_q(_kernel(loss, "slope", True))
@@ -219,20 +215,12 @@ def _outgoing() -> np.ndarray:
 
 
 @cache
-def _kernel(loss: str, part: str, reflected: bool) -> _Kernel:
+def _kernel(loss: Loss, part: str, reflected: bool) -> _Kernel:
     """Tables of l or l' as a function of u = p - q, or of u = q - p where reflected."""
-    k = np.arange(1, _SERIES + 1)
-    alternating = -((-1.0) ** k)
-    # Far from 0: (constant, linear, series) on the side u > 0, then on the side u < 0.
-    forms = {
-        # log(1 + exp(-z)) = sum (-1)^(k+1) exp(-kz) / k
-        ("logistic", "value"): ((0.0, 0.0, alternating / k), (0.0, 1.0, alternating / k)),
-        ("logistic", "slope"): ((0.0, 0.0, -alternating), (-1.0, 0.0, alternating)),
-        ("sigmoid", "value"): ((0.0, 0.0, alternating), (1.0, 0.0, -alternating)),
-        ("sigmoid", "slope"): ((0.0, 0.0, -alternating * k), (0.0, 0.0, -alternating * k)),
-    }
-    right, left = forms[loss, part]
-    function = getattr(get_loss(loss), part)
+    if loss.tails is None:
+        raise ValueError(f"The loss {loss.name!r} has neither tails nor sums: give it one of them.")
+    right, left = (_far_table(tail, part, side) for tail, side in zip(loss.tails, (1.0, -1.0)))
+    function = getattr(loss, part)
     sign = 1.0
     if reflected:
         right, left, sign = left, right, -1.0
@@ -243,44 +231,21 @@ def _kernel(loss: str, part: str, reflected: bool) -> _Kernel:
             for distance in range(-_NEAR, _NEAR + 1)
         ]
     )
-    return _Kernel(near, _far_table(*right), _far_table(*left))
+    return _Kernel(near, right, left)
 
 
-def _far_table(constant: float, linear: float, series: np.ndarray) -> np.ndarray:
-    """From what `_sweep` hands a cell to Chebyshev coefficients within it."""
+def _far_table(tail: Tail, part: str, side: float) -> np.ndarray:
+    """From what `_sweep` hands a cell to Chebyshev coefficients within it.
+
+    On the side z > 0 (side 1) or z < 0 (side -1), |z| = side z, so l'(z) = side (linear -
+    sum over k of k series(k) exp(-k|z|)).
+    """
+    k = np.arange(1, _SERIES + 1)
+    constant, linear, series = tail.constant, tail.linear, tail.series(k)
+    if part == "slope":
+        constant, linear, series = side * linear, 0.0, -side * k * series
     table = np.zeros((2 + _SERIES, _ORDER))
     table[0, 0], table[0, 1], table[1, 0] = constant, linear, linear
-    for k, weight in enumerate(series, start=1):
-        table[1 + k] = weight * (_TO_COEFFICIENTS @ np.exp(-k * _NODES))
+    for power, weight in zip(k, series):
+        table[1 + power] = weight * (_TO_COEFFICIENTS @ np.exp(-power * _NODES))
     return table
-
-
-def _hinge_sums(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums over j of u and of u^2 for each i, where u = max(0, 1 - (p_i - q_j))."""
-    order = np.argsort(p)[::-1]
-    first, second = _hinge_sweep(p[order], np.sort(q)[::-1])
-    sums = np.empty((2, p.size))
-    sums[0, order], sums[1, order] = first, second
-    return sums[0], sums[1]
-
-
-@njit(cache=True)
-def _hinge_sweep(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both falling: as p falls, margins only grow and negatives only join."""
-    firsts, seconds = np.empty(p.size), np.empty(p.size)
-    first, second = 0.0, 0.0
-    active = 0
-    for i in range(p.size):
-        if i > 0:
-            step = p[i - 1] - p[i]
-            second += step * (2.0 * first + step * active)
-            first += step * active
-        while active < q.size:
-            margin = 1.0 - (p[i] - q[active])
-            if margin <= 0.0:
-                break
-            first += margin
-            second += margin * margin
-            active += 1
-        firsts[i], seconds[i] = first, second
-    return firsts, seconds

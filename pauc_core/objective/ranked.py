@@ -54,7 +54,7 @@ def pauc_loss(
     p, q = _scores(scores_pos, "scores_pos"), _scores(scores_neg, "scores_neg")
     m, n = _band(q.size, fpr_low, fpr_high, m, n)
     band = np.partition(q, [q.size - n, q.size - m - 1])[q.size - n : q.size - m]
-    return pair_sum(p, band, get_loss(loss).name) / (p.size * (n - m))
+    return pair_sum(p, band, get_loss(loss)) / (p.size * (n - m))
 
 
 def pauc_loss_grad(
@@ -75,7 +75,7 @@ def pauc_loss_grad(
     """
     p, q = _scores(scores_pos, "scores_pos"), _scores(scores_neg, "scores_neg")
     m, n = _band(q.size, fpr_low, fpr_high, m, n)
-    value, grad_pos, grad_neg = _range_grad(p, q, m, n, get_loss(loss).name)
+    value, grad_pos, grad_neg = _range_grad(p, q, m, n, get_loss(loss))
     pairs = p.size * (n - m)
     return value / pairs, grad_pos / pairs, grad_neg / pairs
 
@@ -88,7 +88,7 @@ def f_l(
     _check_rank(l, q.size)
     if l == 0:
         return 0.0
-    return pair_sum(p, np.partition(q, q.size - l)[q.size - l :], get_loss(loss).name)
+    return pair_sum(p, np.partition(q, q.size - l)[q.size - l :], get_loss(loss))
 
 
 def f_l_grad(
@@ -99,7 +99,7 @@ def f_l_grad(
     _check_rank(l, q.size)
     if l == 0:
         return 0.0, np.zeros(p.size), np.zeros(q.size)
-    return _range_grad(p, q, 0, l, get_loss(loss).name)
+    return _range_grad(p, q, 0, l, get_loss(loss))
 
 
 def g_l(
@@ -157,7 +157,7 @@ def sorr_loss_grad(losses: ArrayLike, m: int, n: int) -> tuple[float, np.ndarray
 
 
 def _range_grad(
-    p: np.ndarray, q: np.ndarray, m: int, n: int, loss: str
+    p: np.ndarray, q: np.ndarray, m: int, n: int, loss: Loss
 ) -> tuple[float, np.ndarray, np.ndarray]:
     inside = _in_range(q, m, n)
     value, grad_pos, grad_band = pair_sum_grad(p, q[inside], loss)
