@@ -27,6 +27,7 @@ class AUCMarginState(State):
     total: Weights  # of the iterates of this stage, whose mean is the next reference
     counted: int = 0
     stage: int = 0
+    batches: int = 0
 
     def iterates(self) -> dict[str, Iterate]:
         return {"scored": self.weights}
@@ -87,9 +88,10 @@ class AUCMargin:
             )
             wanted = {**{name: leaves[name] for name in model.parameters}, **scalars}
             found = torch.autograd.grad(loss, list(wanted.values()))
+            model.work.add(len(inputs))
             self._update(state, dict(zip(wanted, found, strict=True)))
-            state.work += len(inputs)
-            state.epochs = state.work / len(problem.train)
+            state.batches += 1
+            state.epochs = state.batches * len(inputs) / len(problem.train)
         return state
 
     @torch.no_grad()

@@ -80,6 +80,6 @@ class LogisticRegression:
         fit.fit(scaled, train.labels)
         state.iterate = fit.coef_[0].astype(np.float64)
         state.epochs += int(fit.n_iter_[0])
-        state.work += int(fit.n_iter_[0]) * len(train)
+        model.work.add(2 * int(fit.n_iter_[0]) * len(train))  # scores and gradient
         state.finished = True
         return state

@@ -73,8 +73,7 @@ class CrossEntropy:
             slopes = (torch.sigmoid(scores.detach()) - target) / size
             pace = self.lr * 10.0 ** -math.floor(state.epochs / self.decay_epochs + 1e-9)
             self._adam(state, model.gradients(leaves, scores, slopes), pace)
-            state.work += size
-            state.epochs = state.work / len(problem.train)
+            state.epochs = state.batches * size / len(problem.train)
         return state
 
     def _adam(self, state: CrossEntropyState, gradients: Weights, pace: float) -> None:

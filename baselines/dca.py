@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.pairs import (
     first_lam,
     inner_iterations,
@@ -77,7 +77,7 @@ class DCA:
         w = np.asarray(problem.model.start(rng), dtype=np.float64)
         lam, passes = first_lam(self.lam_start, problem, w)
         state = DCAState(w=w, lam=lam[1], start=w.copy(), xi=np.zeros_like(w))
-        state.epochs, state.work = float(passes), passes * len(problem.train)
+        state.epochs = float(passes)
         return state
 
     def step(self, problem: Problem, state: DCAState, rng: np.random.Generator) -> DCAState:
@@ -90,7 +90,6 @@ class DCA:
             if m > 0:
                 state.xi = m / rows.n_neg * range_loss_grad(problem, state.w, 0, m)[1]
                 state.epochs += 1.0
-                state.work += len(train)
         changing = self.policy == "changing"
         size = self.c / (state.k + 1) if changing else self.c
         length = self.C * (state.k + 1) ** 2 if changing else self.C
@@ -109,14 +108,12 @@ class DCA:
             state.start + mu * state.xi,
             np.array([n / rows.n_neg]),
             Steps(eta=size, theta=size, mu=mu),
-            draw(rng, rows.n_pos, I, count),
-            draw(rng, rows.n_neg, J, count),
+            Draws(draw(rng, rows.n_pos, I, count), draw(rng, rows.n_neg, J, count)),
             t=0,
             loss=problem.loss,
         )
         state.w, state.lam = v[0], lam[0]
         state.epochs += count * sampled / len(train)
-        state.work += count * sampled
         state.t += count
         if state.t == length:
             state.k, state.t = state.k + 1, 0

@@ -61,7 +61,6 @@ class DCAExact:
         for _ in range(min(max(1, int(problem.step_epochs)), self.inner - state.t)):
             state.w = state.w - self.step_size * (_top_gradient(problem, state, n) - state.xi)
             accuracy = _accuracy(problem, state.w, held_out)
-            state.work += len(held_out)
             if accuracy >= state.accuracy:
                 state.accuracy, state.kept = accuracy, state.w.copy()
             state.t += 1
@@ -76,13 +75,12 @@ def _top_gradient(problem: Problem, state: DCAExactState, top: int) -> np.ndarra
     model, train = problem.model, problem.train
     assert isinstance(model, LinearModel)
     scores = model.scores(state.w, train)
-    losses = problem.row_losses(scores)
+    losses = problem.row_losses(train, scores)
     threshold = np.partition(losses, len(losses) - top)[len(losses) - top]
     sign = np.where(train.labels, 1.0, -1.0)
     slopes = sign * get_loss(problem.loss).slope(sign * scores) * (losses >= threshold)
     slopes /= len(train)
     state.epochs += 1.0
-    state.work += len(train)
     return np.append(model.pull(train, slopes), slopes.sum())
 
 

@@ -62,9 +62,7 @@ class ExactLBFGS:
     def init(self, problem: Problem, rng: np.random.Generator) -> LBFGSState:
         w = np.array(problem.model.start(rng), dtype=np.float64)
         value, grad = value_and_gradient(problem, w, whole=self.warm > 0)
-        return LBFGSState(
-            w=w, value=value, grad=grad, warm=self.warm, epochs=1.0, work=2 * len(problem.train)
-        )
+        return LBFGSState(w=w, value=value, grad=grad, warm=self.warm, epochs=1.0)
 
     def step(self, problem: Problem, state: LBFGSState, rng: np.random.Generator) -> LBFGSState:
         if state.warm:
@@ -73,7 +71,7 @@ class ExactLBFGS:
             if not state.warm:
                 state.value, state.grad = value_and_gradient(problem, state.w)
                 state.moves, state.changes, state.finished = [], [], False
-                _count(problem, state)
+                state.epochs += 1.0
         else:
             self._iterate(problem, state, whole=False)
         return state
@@ -94,7 +92,7 @@ class ExactLBFGS:
         for _ in range(self.searches):
             w = state.w + size * direction
             value, grad = value_and_gradient(problem, w, whole)
-            _count(problem, state)
+            state.epochs += 1.0
             if not value <= state.value + DESCENT * size * slope:
                 high = size
             else:
@@ -119,11 +117,6 @@ class ExactLBFGS:
         lowered = state.value - value
         state.finished = lowered <= self.tolerance * max(abs(value), 1e-16)
         state.w, state.value, state.grad = w, value, grad
-
-
-def _count(problem: Problem, state: LBFGSState) -> None:
-    state.epochs += 1.0
-    state.work += 2 * len(problem.train)
 
 
 def value_and_gradient(

@@ -66,8 +66,7 @@ class Minibatch:
             pace = self.lr / math.sqrt(state.batches)  # Kar et al. (2014): eta / sqrt(t)
             for name, gradient in gradients.items():
                 state.weights[name].sub_(gradient, alpha=pace)
-            state.work += len(inputs)
-            state.epochs = state.work / len(problem.train)
+            state.epochs = state.batches * len(inputs) / len(problem.train)
         return state
 
 

@@ -63,7 +63,6 @@ class SVMpAUCTight:
         a, b = band_ranks(problem)
         delta, slack, slopes_pos, slopes_neg = most_violated(scores[labels], scores[~labels], a, b)
         state.epochs += 1.0
-        state.work += len(train)
         state.primal = min(state.primal, 0.5 * float(state.w @ state.w) + self.C * slack)
         if slack <= state.slack + self.tolerance:
             state.finished = True

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks.textbook import TextbookSBCD
-from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.pairs import PairRows
 from pauc_core.solver.samples import draw
 
@@ -75,7 +75,7 @@ def run() -> list[dict[str, Any]]:
     def kernel(part: slice) -> None:
         draw(rng, POSITIVES, I, ITERATIONS)  # the draws belong to an iteration's cost
         draw(rng, n_neg, J, ITERATIONS)
-        sbcd_block(rows, calls, w, share, steps, pos_draws[part], neg_draws[part], t=0)
+        sbcd_block(rows, calls, w, share, steps, Draws(pos_draws[part], neg_draws[part]), t=0)
 
     scale = POSITIVES * n_neg
     textbooks = [

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from pauc_core.agd_sbcd import AGDSBCD
-from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.networks import ModuleSBCD, refresh_batch_norm
 from pauc_core.agd_sbcd.pairs import PairRows
 from pauc_core.models.module import ModuleModel
@@ -84,10 +84,10 @@ def test_linear_module_equals_the_kernel(dtype: torch.dtype, close: float, m: in
         )
         pos_draws, neg_draws = draw(rng, len(pos), 8, count), draw(rng, len(neg), 9, count)
         live = slice(0 if m else 1, 2)
-        part = Calls(**{name: value[live] for name, value in vars(calls).items()})
+        part = Calls(**{name: value[live] for name, value in calls._asdict().items()})
         steps = Steps(eta=c / (k + 1), theta=c / (k + 1), mu=mu)
         share = np.array([m, 70])[live] / len(neg)
-        sbcd_block(rows, part, w, share, steps, pos_draws, neg_draws, t=0)
+        sbcd_block(rows, part, w, share, steps, Draws(pos_draws, neg_draws), t=0)
         for i, j in zip(pos_draws, neg_draws, strict=True):
             sbcd.step(i, torch.from_numpy(x[pos[i]]), torch.from_numpy(x[neg[j]]))
         v_bar = calls.v_sum / count
@@ -95,10 +95,9 @@ def test_linear_module_equals_the_kernel(dtype: torch.dtype, close: float, m: in
             v_bar[0] = w
         lam = lam - calls.drift / count
         w = w - gamma / mu * (v_bar[0] - v_bar[1])
-        found = [weights["weight"].double().numpy() for weights in sbcd.state.v_bar]
-        np.testing.assert_allclose(found, v_bar, atol=close)
+        np.testing.assert_allclose(sbcd.state.v_bar.double().numpy(), v_bar, atol=close)
         np.testing.assert_allclose(sbcd.state.lam.numpy(), lam, atol=close)
-        np.testing.assert_allclose(sbcd.state.w["weight"].double().numpy(), w, atol=close)
+        np.testing.assert_allclose(sbcd.state.w.double().numpy(), w, atol=close)
     assert (sbcd.state.k, sbcd.state.t) == (3, 0)
 
 
@@ -166,16 +165,31 @@ def test_network_learns_and_resumes_with_the_same_bits(samples: str, goal: str) 
         state = method.step(problem, state, np.random.default_rng(step))
     for step in range(3, 6):
         saved = method.step(problem, saved, np.random.default_rng(step))
-    assert (saved.k, saved.t, saved.epochs, saved.work) == (
-        state.k,
-        state.t,
-        state.epochs,
-        state.work,
-    )
+    assert (saved.k, saved.t, saved.epochs) == (state.k, state.t, state.epochs)
     for which, iterate in state.iterates().items():
         for name, value in iterate.items():
             assert torch.equal(value, saved.iterates()[which][name]), (which, name)
     assert torch.equal(state.lam, saved.lam)
+
+
+@pytest.mark.parametrize(("samples", "together"), [("shared", True), ("separate", False)])
+def test_the_calls_of_a_network_share_their_samples_or_not(
+    samples: str, together: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[int, list[torch.Tensor]] = {0: [], 1: []}
+    descend = ModuleSBCD.descend
+
+    def watch(self: ModuleSBCD, call: int, index: np.ndarray, x: torch.Tensor, *more: object):
+        seen[call].append(x.clone())
+        descend(self, call, index, x, *more)
+
+    monkeypatch.setattr(ModuleSBCD, "descend", watch)
+    problem = module_problem(small_network(norm=False))
+    method = AGDSBCD(mu=1.0, gamma=1.0, c=0.3, T=7, I=16, J=16, samples=samples)
+    method.step(problem, method.init(problem, np.random.default_rng(0)), np.random.default_rng(0))
+    pairs = list(zip(seen[0], seen[1], strict=True))
+    assert pairs
+    assert all(torch.equal(m, n) == together for m, n in pairs)
 
 
 def test_scored_network_has_the_statistics_of_training_batches() -> None:
@@ -185,9 +199,10 @@ def test_scored_network_has_the_statistics_of_training_batches() -> None:
     state = method.step(problem, state, np.random.default_rng(0))
     for iterate in state.iterates().values():
         assert int(iterate["1.num_batches_tracked"]) == 6
-    # I + J rows of every inner iteration twice (both calls), the refreshing batches twice.
+    # I + J rows of every inner iteration forward and back in both calls, then the refreshing
+    # batches forward for both iterates.
     count = round(state.epochs * len(problem.train) / 32)
-    assert state.work == 2 * 32 * count + 2 * 6 * 32
+    assert problem.model.work.rows == 2 * 2 * 32 * count + 2 * 6 * 32
 
 
 def test_solve_improves_a_network() -> None:

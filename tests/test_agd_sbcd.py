@@ -68,7 +68,7 @@ def test_proximal_points_are_within_proposition_1(rank: int) -> None:
             drift=np.zeros((1, 6)),
         )
         draws = draw(rng, 6, size_i, count), draw(rng, 15, 4, count)
-        sbcd_block(rows, calls, w, np.array([rank / 15]), steps, *draws, t=0)
+        sbcd_block(rows, calls, w, np.array([rank / 15]), steps, Draws(*draws), t=0)
         return float(np.sum((calls.v_sum[0] / count - exact) ** 2))
 
     for count in (50, 500, 5000):
@@ -196,14 +196,14 @@ def test_scored_is_the_running_average() -> None:
     assert set(state.own()) == {"outer", "inner", "v_gap", "lam_m_mean", "lam_n_mean"}
 
 
-def test_epochs_count_samples_once_and_work_every_gather() -> None:
-    problem, _ = linear_problem()
-    rows = len(problem.train)
-    for samples, factor in (("shared", 1), ("separate", 2)):
+def test_epochs_count_samples_once_and_work_every_pass_of_both_calls() -> None:
+    for samples in ("shared", "separate"):
+        problem, _ = linear_problem()
+        rows = len(problem.train)
         solver = method(samples=samples)
         state = advance(solver, problem, solver.init(problem, np.random.default_rng(0)), range(3))
         assert state.epochs <= 3 * problem.step_epochs
-        assert state.work == round(state.epochs * rows * factor)
+        assert problem.model.work.rows == round(2 * 2 * state.epochs * rows)
     sorr, _ = linear_problem("sorr")
     state = solver.init(sorr, np.random.default_rng(0))
     state = solver.step(sorr, state, np.random.default_rng(0))
@@ -228,7 +228,7 @@ def test_quantile_start_is_the_exact_lam() -> None:
     problem, _ = linear_problem()
     state = method(lam_start="quantile").init(problem, np.random.default_rng(0))
     np.testing.assert_allclose(state.lam, math.log(2))  # all scores are 0
-    assert (state.epochs, state.work) == (1.0, len(problem.train))
+    assert (state.epochs, problem.model.work.rows) == (1.0, len(problem.train))
     sorr, _ = linear_problem("sorr")
     assert method(lam_start="quantile").init(sorr, np.random.default_rng(0)).lam.shape == (2, 1)
 
@@ -248,7 +248,7 @@ def test_band_from_zero_never_calls_for_m(samples: str) -> None:
         if state.k == k + 1:
             np.testing.assert_allclose(state.v_bar[0], before, rtol=1e-12)
     assert not state.lam[0].any()
-    assert state.work == round(state.epochs * len(problem.train))
+    assert problem.model.work.rows == round(2 * state.epochs * len(problem.train))
 
 
 def test_one_positive_all_negatives_and_small_data() -> None:

@@ -47,4 +47,4 @@ def test_logistic_regression_is_scikit_learns_on_standardised_rows(goal, dtype):
     np.testing.assert_allclose(result.state.iterate, reference.coef_[0], rtol=1e-3, atol=1e-4)
     np.testing.assert_array_equal(prob.train.x, before)
     assert result.outcome is Outcome.CONVERGED
-    assert result.state.work == result.state.epochs * 500 > 0
+    assert result.trace.rows[-1]["work"] == 2 * result.state.epochs * 500 > 0

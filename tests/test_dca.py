@@ -74,7 +74,7 @@ def test_sorr_subgradient_is_that_of_the_largest_losses():
     w = np.random.default_rng(3).normal(size=4)
 
     def top(v):
-        return np.sort(prob.row_losses(prob.model.scores(v, prob.train)))[-20:].mean()
+        return np.sort(prob.row_losses(prob.train, prob.model.scores(v, prob.train)))[-20:].mean()
 
     value, gradient = range_loss_grad(prob, w, 0, 20)
     assert value == pytest.approx(top(w))
@@ -123,6 +123,32 @@ def test_proximal_term_holds_back_and_the_papers_unit_is_nothing():
     assert np.linalg.norm(moved[1e6, "normalised"]) < 1e-4
 
 
+def test_the_proximal_centre_stays_while_an_outer_step_spans_several_steps():
+    prob = problem(rows=1000, step_epochs=0.05)
+    method = DCA(c=0.5, C=40, I=20, J=20, policy="constant", L=0.5)
+    rng = stream(0, "steps")
+    state = method.step(prob, method.init(prob, rng), rng)
+    centre, moved = state.start.copy(), state.w.copy()
+    assert 0 < state.t < 40
+    assert np.linalg.norm(moved - centre) > 0.01
+    while state.t:
+        np.testing.assert_array_equal(state.start, centre)
+        w, lam, t = state.w.copy(), state.lam.copy(), state.t
+        draws_rng = stream(1, "draws", t)
+        state = method.step(prob, state, stream(1, "draws", t))
+        I, J, count = 20, 20, (state.t or 40) - t
+        y = prob.train.labels
+        x = (prob.train.x[prob.train.rows] - prob.model.center) / prob.model.scale
+        n_pos, n_neg = int(y.sum()), int((~y).sum())
+        draws = draw(draws_rng, n_pos, I, count), draw(draws_rng, n_neg, J, count)
+        pairs = n_pos * n_neg
+        expected, _ = dca_inner_as_printed(
+            x, y, w, lam, state.xi * pairs, prob.ranks[1], (0.5 / pairs, 0.5 / n_neg), draws,
+            centre, 0.5 * pairs, prob.loss,
+        )  # fmt: skip
+        np.testing.assert_allclose(state.w, expected, rtol=1e-6, atol=1e-9)
+
+
 def test_epochs_count_samples_once_and_each_subgradient_as_one():
     prob = problem(step_epochs=0.25)
     method = DCA(c=0.1, C=7, I=5, J=15, policy="changing")
@@ -137,7 +163,7 @@ def test_epochs_count_samples_once_and_each_subgradient_as_one():
         steps += 1
     inner = 7 * (1 + 4 + 9)
     assert state.epochs == pytest.approx(3 + inner * 20 / 200)
-    assert state.work == 3 * 200 + inner * 20
+    assert prob.model.work.rows == 2 * (3 * 200 + inner * 20)
     assert steps == sum(-(-7 * (k + 1) ** 2 // 2) for k in range(3))
     free = dataclasses.replace(prob, fpr_low=0.0)
     state = method.step(free, method.init(free, rng), rng)
@@ -149,7 +175,7 @@ def test_sorr_counts_rows_without_positives():
     method = DCA(c=0.1, C=100, I=1, J=25, policy="constant")
     rng = stream(0, "steps")
     state = method.step(prob, method.init(prob, rng), rng)
-    assert (state.t, state.epochs, state.work) == (4, 1.5, 300)
+    assert (state.t, state.epochs, prob.model.work.rows) == (4, 1.5, 600)
 
 
 def test_a_step_out_of_all_bounds_ends_as_nonfinite():
@@ -187,4 +213,4 @@ def test_released_dca_step_by_step(held_out):
         np.testing.assert_allclose(state.w, expected, rtol=1e-9, atol=1e-12)
     assert state.finished
     assert state.epochs == 3 + 120
-    assert state.work == (3 + 120) * 200 + 120 * len(valid)
+    assert prob.model.work.rows == 2 * (3 + 120) * 200 + 120 * len(valid)

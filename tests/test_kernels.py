@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pauc_core.agd_sbcd.compiled import CODES, Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import CODES, Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.pairs import PairRows
 from pauc_core.objective.losses import get_loss
 from pauc_core.solver.samples import draw
@@ -59,8 +60,8 @@ def test_compiled_equals_torch(loss: str, sorr: bool, dtype: type, close: float)
     theirs = copy.deepcopy(ours)
     pos, neg = draws_of(rows, 40)
     steps, share = Steps(eta=0.005, theta=0.2, mu=2.0), np.array([0.1, 0.6])
-    sbcd_block(rows, ours, w, share, steps, pos, neg, t=3, loss=loss)
-    sbcd_block(rows, theirs, w, share, steps, pos, neg, t=3, loss=loss, device="cpu")
+    sbcd_block(rows, ours, w, share, steps, Draws(pos, neg), t=3, loss=loss)
+    sbcd_block(rows, theirs, w, share, steps, Draws(pos, neg), t=3, loss=loss, device="cpu")
     for name in ("v", "v_sum", "lam", "drift"):
         np.testing.assert_allclose(
             getattr(ours, name), getattr(theirs, name), rtol=close, atol=close, err_msg=name
@@ -79,8 +80,8 @@ def test_normalised_updates_are_the_printed_ones(loss: str) -> None:
     ranks = (5, 31)
     share = np.array(ranks) / rows.n_neg
     # In two pieces: what a cut in the middle of an inner loop does.
-    sbcd_block(rows, calls, w, share, steps, pos[:10], neg[:10], t=0, loss=loss)
-    sbcd_block(rows, calls, w, share, steps, pos[10:], neg[10:], t=10, loss=loss)
+    sbcd_block(rows, calls, w, share, steps, Draws(pos[:10], neg[:10]), t=0, loss=loss)
+    sbcd_block(rows, calls, w, share, steps, Draws(pos[10:], neg[10:]), t=10, loss=loss)
     for call, rank in enumerate(ranks):
         v_bar, lam_bar, v, lam = sbcd_as_printed(
             rows.x[rows.pos_rows],
@@ -109,7 +110,7 @@ def test_sorr_is_algorithm_3() -> None:
     pos, neg = draws_of(rows, 25)
     steps = Steps(eta=0.1, theta=0.2, mu=2.0)
     ranks = (5, 41)
-    sbcd_block(rows, calls, w, np.array(ranks) / 90, steps, pos, neg, t=0)
+    sbcd_block(rows, calls, w, np.array(ranks) / 90, steps, Draws(pos, neg), t=0)
     for call, rank in enumerate(ranks):
         v_bar, lam_bar, v, lam = sgd_sorr_as_printed(
             rows.x,
@@ -142,25 +143,25 @@ def test_scaling_is_folded_into_the_weights() -> None:
         )
         pos, neg = draws_of(rows, 20)
         steps, share = Steps(eta=0.3, theta=0.2, mu=2.0), np.array([0.1, 0.6])
-        sbcd_block(rows, folded, w, share, steps, pos, neg, t=0)
-        sbcd_block(whole, plain, w, share, steps, pos, neg, t=0)
+        sbcd_block(rows, folded, w, share, steps, Draws(pos, neg), t=0)
+        sbcd_block(whole, plain, w, share, steps, Draws(pos, neg), t=0)
         np.testing.assert_allclose(folded.v, plain.v, rtol=1e-10)
         np.testing.assert_allclose(folded.lam, plain.lam, rtol=1e-12)
 
 
 def test_one_call_alone_equals_its_half_of_two() -> None:
     rows, both, w = make()
-    alone = Calls(**{name: value[1:].copy() for name, value in vars(both).items()})
+    alone = Calls(**{name: value[1:].copy() for name, value in both._asdict().items()})
     pos, neg = draws_of(rows, 20)
     steps, share = Steps(eta=0.3, theta=0.2, mu=2.0), np.array([0.1, 0.6])
-    sbcd_block(rows, both, w, share, steps, pos, neg, t=0)
-    sbcd_block(rows, alone, w, share[1:], steps, pos, neg, t=0)
-    for name, value in vars(alone).items():
+    sbcd_block(rows, both, w, share, steps, Draws(pos, neg), t=0)
+    sbcd_block(rows, alone, w, share[1:], steps, Draws(pos, neg), t=0)
+    for name, value in alone._asdict().items():
         np.testing.assert_array_equal(value, getattr(both, name)[1:], err_msg=name)
 
 
 @pytest.mark.parametrize("loss", list(CODES))
-@pytest.mark.parametrize("size", [1.0, 300.0, 1e4])
+@pytest.mark.parametrize("size", [1.0, 300.0, 390.0, 1e4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_scores_and_negative_lam(loss: str, size: float, dtype: type) -> None:
     rows, calls, _ = make(scaled=False, dtype=dtype)
@@ -171,7 +172,7 @@ def test_large_scores_and_negative_lam(loss: str, size: float, dtype: type) -> N
     w, before = calls.v[1].copy(), copy.deepcopy(calls)
     pos, neg = draws_of(rows, 1, i=rows.n_pos)
     steps, share = Steps(eta=0.3, theta=0.2, mu=2.0), np.array([0.1, 0.6])
-    sbcd_block(rows, calls, w, share, steps, pos, neg, t=0, loss=loss)
+    sbcd_block(rows, calls, w, share, steps, Draws(pos, neg), t=0, loss=loss)
     wanted = get_loss(loss)
     for call in range(2):
         v = before.v[call]
@@ -203,7 +204,7 @@ def test_nan_weights_stay_nan_and_end() -> None:
     calls.v[0, 0] = np.nan
     pos, neg = draws_of(rows, 5)
     steps, share = Steps(eta=0.3, theta=0.2, mu=2.0), np.array([0.1, 0.6])
-    sbcd_block(rows, calls, w, share, steps, pos, neg, t=0)
+    sbcd_block(rows, calls, w, share, steps, Draws(pos, neg), t=0)
     assert np.isnan(calls.v[0, 0])
     assert np.isfinite(calls.v[1]).all()
 
@@ -215,12 +216,10 @@ def test_memory_mapped_and_strided_rows(tmp_path: Path, form: str) -> None:
     pos, neg = draws_of(rows, 10)
     steps, share = Steps(eta=0.3, theta=0.2, mu=2.0), np.array([0.1, 0.6])
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    other = PairRows(
-        **{**vars(rows), "x": mapped if form == "mapped" else np.asfortranarray(rows.x)}
-    )
+    other = replace(rows, x=mapped if form == "mapped" else np.asfortranarray(rows.x))
     theirs = copy.deepcopy(calls)
-    sbcd_block(rows, calls, w, share, steps, pos, neg, t=0)
-    sbcd_block(other, theirs, w, share, steps, pos, neg, t=0)
+    sbcd_block(rows, calls, w, share, steps, Draws(pos, neg), t=0)
+    sbcd_block(other, theirs, w, share, steps, Draws(pos, neg), t=0)
     np.testing.assert_allclose(calls.v, theirs.v, rtol=0 if form == "mapped" else 1e-12)
 
 

@@ -10,6 +10,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from baselines.dca import DCA
+from baselines.exact_lbfgs import ExactLBFGS
+from baselines.svm_pauc_tight import SVMpAUCTight
 from pauc_core.metrics import pauc
 from pauc_core.models.linear import LinearModel
 from pauc_core.solver import Budget, Outcome, Part, Problem, State, solve
@@ -47,7 +50,7 @@ class Walk:
         time.sleep(self.sleep)
         state.w = state.w + self.size * rng.standard_normal(len(state.w))
         state.epochs += 0.25
-        state.work += len(problem.train) // 4
+        problem.model.work.add(len(problem.train) // 4)
         taken = round(4 * state.epochs)
         state.finished = self.stop_at == taken
         if self.bad_at == taken:
@@ -231,3 +234,44 @@ def test_folded_scaling_equals_scaling_the_data(share, dtype):
     tolerance = 1e-4 if dtype is np.float32 else 1e-10
     np.testing.assert_allclose(model.scores(w, part), scaled @ w, atol=tolerance)
     np.testing.assert_allclose(model.pull(part, slopes), scaled.T @ slopes, atol=20 * tolerance)
+
+
+def test_work_is_what_the_method_asked_of_the_model_and_no_look():
+    problem, test = linear_problem()
+    result = run(problem=problem, test=test, looks=[0.25 * i for i in range(9)])
+    rows = len(problem.train)
+    assert result.trace.column("work") == [i * (rows // 4) for i in range(9)]
+    assert problem.model.work.rows > result.trace.rows[-1]["work"]  # the looks read rows too
+
+
+def test_a_full_gradient_is_two_passes_whoever_asks():
+    seen = {}
+    for name, method in {
+        "lbfgs": ExactLBFGS(warm=0),
+        "svm": SVMpAUCTight(C=1.0),
+        "dca": DCA(c=1.0, C=1, I=1, J=1, policy="constant"),
+    }.items():
+        problem, _ = linear_problem()
+        state = method.init(problem, stream(0, "start"))
+        if name != "lbfgs":
+            method.step(problem, state, stream(0, "step"))
+        seen[name] = problem.model.work.rows
+    rows = len(problem.train)
+    # DCA's subgradient is followed by one inner iteration on two rows, there and back.
+    assert seen == {"lbfgs": 2 * rows, "svm": 2 * rows, "dca": 2 * rows + 2 * 2}
+
+
+@pytest.mark.parametrize("goal", ["pauc", "sorr"])
+def test_looks_at_some_rows_use_the_labels_of_those_rows(goal):
+    problem, _ = linear_problem(goal)
+    scores = np.random.default_rng(0).standard_normal(len(problem.train))
+    some = np.arange(len(problem.train))[::3]
+    few = dataclasses.replace(problem, look_rows=problem.train.rows[some])
+    alone = Part(problem.train.x, problem.train.y, problem.train.rows[some])
+    m, n = problem.ranks
+    if goal == "sorr":
+        share = len(alone) / len(problem.train)
+        wanted = dataclasses.replace(problem, train=alone, m=round(m * share), n=round(n * share))
+    else:
+        wanted = dataclasses.replace(problem, train=alone)
+    assert few.objective(scores[some]) == pytest.approx(wanted.objective(scores[some]), rel=1e-12)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.pairs import (
     PairRows,
     first_lam,
@@ -131,7 +131,6 @@ class AGDSBCD:
             drift=np.zeros_like(lam),
             v_bar=both,
             epochs=float(passes),
-            work=passes * len(problem.train),
         )
 
     def step(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
@@ -177,8 +176,7 @@ class AGDSBCD:
                 state.w,
                 share[part],
                 Steps(eta=rate, theta=rate, mu=self.mu),
-                draw(rng, rows.n_pos, size_i, count),
-                draw(rng, rows.n_neg, size_j, count),
+                Draws(draw(rng, rows.n_pos, size_i, count), draw(rng, rows.n_neg, size_j, count)),
                 t=state.t,
                 loss=problem.loss,
                 device=self.device,
@@ -189,7 +187,6 @@ class AGDSBCD:
         sampled = count * sampled_rows(problem, self.I, self.J)
         # The paper's epoch counts the samples of both calls once.
         state.epochs += sampled / len(problem.train)
-        state.work += sampled * len(groups)
 
     def _outer(self, problem: Problem, state: AGDState) -> None:
         """Algorithm 2 line 5, and what the next calls start from."""

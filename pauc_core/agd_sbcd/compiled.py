@@ -6,15 +6,18 @@ eta' = eta N+N-, theta' = theta N-, mu' = mu N+N-.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from pauc_core.agd_sbcd.pairs import PairRows
+from pauc_core.objective.losses import LOSSES
 
-LOGISTIC, SIGMOID, SQUARED_HINGE = 0, 1, 2
-CODES = {"logistic": LOGISTIC, "sigmoid": SIGMOID, "squared_hinge": SQUARED_HINGE}
+CODES = {name: code for code, name in enumerate(LOSSES)}
 
 # Up to this spread of scores the product of two terms 1 + exp(p_i - q_j) is below the largest
 # float64; past it the stable branch takes over.
@@ -24,8 +27,7 @@ SPREAD = 350.0
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@dataclass(kw_only=True)
-class Calls:
+class Calls(NamedTuple):
     """Running quantities of calls of Algorithm 1 that share their samples, one row a call.
 
     ``v_sum`` is the sum of v^(0) .. v^(t-1). ``drift`` is the sum of (t+1) times the change of
@@ -39,13 +41,19 @@ class Calls:
     drift: np.ndarray
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steps:
+class Steps(NamedTuple):
     """Step sizes eta', theta' and the proximal mu' of one call, in normalised units."""
 
     eta: float
     theta: float
     mu: float
+
+
+class Draws(NamedTuple):
+    """Sampled places among the positives and among the negatives, one row an iteration."""
+
+    pos: np.ndarray
+    neg: np.ndarray
 
 
 def sbcd_block(
@@ -54,70 +62,45 @@ def sbcd_block(
     w: np.ndarray,
     share: np.ndarray,
     steps: Steps,
-    pos_draws: np.ndarray,
-    neg_draws: np.ndarray,
+    draws: Draws,
     *,
     t: int,
     loss: str = "logistic",
     device: str | None = None,
 ) -> None:
-    """Run len(pos_draws) inner iterations from iteration ``t`` on, changing ``calls`` in place.
+    """Run len(draws.pos) inner iterations from iteration ``t`` on, changing ``calls`` in place.
 
     ``share`` is l / N- of each call. Without a device the compiled loop runs on the CPU; with one
     ('cpu', 'cuda', ...) torch does the same work there.
     """
+    rows.count(draws.pos.shape, draws.neg.shape, calls=len(calls.v))
     if device is not None:
         from pauc_core.agd_sbcd.on_device import torch_block  # only now: importing torch is slow
 
-        torch_block(rows, calls, w, share, steps, pos_draws, neg_draws, t, loss, device)
+        torch_block(rows, calls, w, share, steps, draws, t, loss, device)
         return
-    x = np.asarray(rows.x).view()
-    x.flags.writeable = False  # memory-mapped or not: one compiled version for each number type
-    _block(
-        x,
-        rows.pos_rows,
-        rows.neg_rows,
-        rows.signs,
-        rows.center,
-        rows.scale,
-        w,
-        calls.v,
-        calls.v_sum,
-        calls.lam,
-        calls.drift,
-        share,
-        pos_draws,
-        neg_draws,
-        t,
-        steps.eta,
-        steps.theta,
-        steps.mu,
-        CODES[loss],
-        np.zeros((2, calls.v.shape[1]), dtype=rows.kind),
-    )
+    folded = np.zeros((2, calls.v.shape[1]), dtype=rows.kind)
+    steps = Steps(*map(float, steps))
+    smooth = LOSSES[loss].descent_of_sigma is not None
+    _cached_block(rows.arrays, calls, w, share, steps, draws, t, folded, CODES[loss], smooth)
 
 
-@njit(cache=True)
-def _gap_at(lam: float, code: int) -> float:
-    """The gap z below which l(z) > lam: the compiled twin of ``Loss.gap_at``."""
-    if code == SQUARED_HINGE:
-        return np.inf if lam < 0.0 else 1.0 - np.sqrt(lam)
-    if lam <= 0.0:
-        return np.inf
-    if code == SIGMOID:
-        return -np.inf if lam >= 1.0 else np.log1p(-lam) - np.log(lam)
-    return -(lam + np.log(-np.expm1(-lam)))
+def _one_of(functions: Sequence[Callable[[Any], Any]]) -> Callable[[float, int], float]:
+    """A compiled choice among scalar functions by their place in the list."""
+    first = njit(functions[0])
+    if len(functions) == 1:
+        return njit(lambda x, code: first(x))
+    others = _one_of(functions[1:])
+    return njit(lambda x, code: first(x) if code == 0 else others(x, code - 1))
 
 
-@njit(cache=True)
-def _descent(z: float, code: int) -> float:
-    """-l'(z) for gaps of any size."""
-    if code == SQUARED_HINGE:
-        return 2.0 * max(1.0 - z, 0.0)
-    small = np.exp(-abs(z))
-    if code == SIGMOID:
-        return small / (1.0 + small) ** 2
-    return (small if z >= 0.0 else 1.0) / (1.0 + small)
+def _never(sigma: float) -> float:
+    return sigma  # fills the place of a loss that has no fast path
+
+
+_slope = _one_of([loss.define(np).slope for loss in LOSSES.values()])
+_gap_at = _one_of([loss.define(np).gap_at for loss in LOSSES.values()])
+_of_sigma = _one_of([loss.descent_of_sigma or _never for loss in LOSSES.values()])
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -127,6 +110,7 @@ def _pair_sums(
     lam: np.ndarray,
     drawn: np.ndarray,
     code: int,
+    smooth: bool,
     up: np.ndarray,
     down: np.ndarray,
     shrunk: np.ndarray,
@@ -138,7 +122,7 @@ def _pair_sums(
     """
     low = min(p.min(), q.min())
     high = max(p.max(), q.max())
-    fast = code != SQUARED_HINGE and high - low <= SPREAD
+    fast = smooth and high - low <= SPREAD
     middle, half = 0.5 * (low + high), len(q) // 2
     down[:] = 0.0
     if fast:
@@ -158,10 +142,7 @@ def _pair_sums(
                 one = 1.0 + grown * shrunk[j]
                 two = 1.0 + grown * shrunk[half + j]
                 inverse = 1.0 / (one * two)
-                first, second = inverse * two, inverse * one
-                if code == SIGMOID:
-                    first *= 1.0 - first
-                    second *= 1.0 - second
+                first, second = _of_sigma(inverse * two, code), _of_sigma(inverse * one, code)
                 on = 1.0 if q[j] > threshold else 0.0
                 also = 1.0 if q[half + j] > threshold else 0.0
                 first *= on
@@ -172,14 +153,14 @@ def _pair_sums(
                 down[half + j] += second
             for j in range(2 * half, len(q)):
                 if q[j] > threshold:
-                    slope = _descent(p[i] - q[j], code)
+                    slope = -_slope(p[i] - q[j], code)
                     count += 1.0
                     total += slope
                     down[j] += slope
         else:
             for j in range(len(q)):
                 if q[j] > threshold:
-                    slope = _descent(p[i] - q[j], code)
+                    slope = -_slope(p[i] - q[j], code)
                     count += 1.0
                     total += slope
                     down[j] += slope
@@ -248,71 +229,86 @@ def _fold(
     return offset
 
 
-@njit(cache=True, error_model="numpy")
-def _block(
-    x: np.ndarray,
-    pos_rows: np.ndarray,
-    neg_rows: np.ndarray,
-    signs: np.ndarray,
-    center: np.ndarray,
-    scale: np.ndarray,
-    w: np.ndarray,
-    v: np.ndarray,
-    v_sum: np.ndarray,
-    lam: np.ndarray,
-    drift: np.ndarray,
-    share: np.ndarray,
-    pos_draws: np.ndarray,
-    neg_draws: np.ndarray,
-    first: int,
-    eta: float,
-    theta: float,
-    mu: float,
-    code: int,
-    folded: np.ndarray,
-) -> None:
-    calls, width = v.shape
-    count_i, count_j = pos_draws.shape[1], neg_draws.shape[1]
-    head = count_i if len(pos_rows) else 0  # sampled rows of positives; none for SoRR
-    rows = np.empty(head + count_j, dtype=np.int64)
+@njit(error_model="numpy")
+def _block(rows, calls, w, share, steps, draws, first, folded, code, smooth):  # type: ignore[no-untyped-def]
+    count, width = calls.v.shape
+    count_i, count_j = draws.pos.shape[1], draws.neg.shape[1]
+    head = count_i if len(rows.pos_rows) else 0  # sampled rows of positives; none for SoRR
+    chosen = np.empty(head + count_j, dtype=np.int64)
     # Room for two calls always: a lone call costs no more, its rows are what takes time.
-    raw = np.empty((2, len(rows)), dtype=folded.dtype)
-    coef = np.zeros((2, len(rows)), dtype=folded.dtype)
+    raw = np.empty((2, len(chosen)), dtype=folded.dtype)
+    coef = np.zeros((2, len(chosen)), dtype=folded.dtype)
     pulled = np.empty((2, width), dtype=folded.dtype)
-    offset = np.empty(calls)
+    offset = np.empty(count)
     p, up, above = np.zeros(count_i), np.empty(count_i), np.empty(count_i)
     q, down, shrunk = np.empty(count_j), np.empty(count_j), np.empty(count_j)
     mean = 1.0 / (count_i * count_j)
-    keep, stay, move = mu / (mu + eta), eta / (mu + eta), eta * mu / (mu + eta)
-    for step in range(len(pos_draws)):
+    both = steps.mu + steps.eta
+    keep, stay, move = steps.mu / both, steps.eta / both, steps.eta * steps.mu / both
+    for step in range(len(draws.pos)):
+        pos, neg = draws.pos[step], draws.neg[step]
         for k in range(head):
-            rows[k] = pos_rows[pos_draws[step, k]]
+            chosen[k] = rows.pos_rows[pos[k]]
         for k in range(count_j):
-            rows[head + k] = neg_rows[neg_draws[step, k]]
-        for s in range(calls):
-            offset[s] = _fold(v[s], v_sum[s], scale, center, folded[s])
-        _products(x, rows, folded, raw)
-        for s in range(calls):
+            chosen[head + k] = rows.neg_rows[neg[k]]
+        for s in range(count):
+            offset[s] = _fold(calls.v[s], calls.v_sum[s], rows.scale, rows.center, folded[s])
+        _products(rows.x, chosen, folded, raw)
+        for s in range(count):
+            lam, drift = calls.lam[s], calls.drift[s]
             for k in range(head):
                 p[k] = raw[s, k] - offset[s]
             for k in range(count_j):
-                q[k] = signs[neg_draws[step, k]] * (raw[s, head + k] - offset[s])
-            _pair_sums(p, q, lam[s], pos_draws[step], code, up, down, shrunk, above)
+                q[k] = rows.signs[neg[k]] * (raw[s, head + k] - offset[s])
+            _pair_sums(p, q, lam, pos, code, smooth, up, down, shrunk, above)
             total = 0.0
             for k in range(head):
                 coef[s, k] = -mean * up[k]
                 total -= mean * up[k]
             for k in range(count_j):
-                slope = mean * down[k] * signs[neg_draws[step, k]]
+                slope = mean * down[k] * rows.signs[neg[k]]
                 coef[s, head + k] = slope
                 total += slope
             offset[s] = total
             for k in range(count_i):  # Alg. 1 lines 7 and 8
-                change = -theta * (share[s] - above[k] / count_j)
-                lam[s, pos_draws[step, k]] += change
-                drift[s, pos_draws[step, k]] += (first + step + 1) * change
-        _pull(x, rows, coef, pulled)  # Alg. 1 line 5
-        for s in range(calls):
+                change = -steps.theta * (share[s] - above[k] / count_j)
+                lam[pos[k]] += change
+                drift[pos[k]] += (first + step + 1) * change
+        _pull(rows.x, chosen, coef, pulled)  # Alg. 1 line 5
+        for s in range(count):
+            v = calls.v[s]
             for f in range(width):  # Alg. 1 line 6, (v/eta + w/mu - G) / (1/eta + 1/mu)
-                slope = (pulled[s, f] - offset[s] * center[f]) / scale[f]
-                v[s, f] = keep * v[s, f] + stay * w[f] - move * slope
+                slope = (pulled[s, f] - offset[s] * rows.center[f]) / rows.scale[f]
+                v[f] = keep * v[f] + stay * w[f] - move * slope
+
+
+def _stamp(code: CodeType) -> str:
+    """A digest of a function's instructions and constants, those within it included."""
+    inner = [_stamp(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    text = repr((code.co_code, code.co_names, inner))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _cached(stamps: str) -> Callable[..., None]:
+    """The inner loop, kept on disk.
+
+    Numba knows what it has kept by the age of the function's own file and by what it closes over.
+    The losses lie in another file, so their stamps are closed over: an edited loss is compiled
+    anew.
+    """
+
+    @njit(cache=True, error_model="numpy")
+    def block(rows, calls, w, share, steps, draws, first, folded, code, smooth):  # type: ignore[no-untyped-def]
+        _ = stamps
+        _block(rows, calls, w, share, steps, draws, first, folded, code, smooth)
+
+    return block
+
+
+_cached_block = _cached(
+    " ".join(
+        _stamp(function.__code__)
+        for loss in LOSSES.values()
+        for function in (loss.define, loss.descent_of_sigma or _never)
+    )
+)

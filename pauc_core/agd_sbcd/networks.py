@@ -15,55 +15,57 @@ from torch.func import functional_call
 from pauc_core.agd_sbcd.on_device import pair_means
 from pauc_core.agd_sbcd.pairs import first_lam, inner_iterations, sample_sizes, sampled_rows
 from pauc_core.metrics import ranks
+from pauc_core.models.flat import Shapes, Weights, flatten, views
 from pauc_core.models.module import ModuleModel
 from pauc_core.objective.losses import get_loss
-from pauc_core.solver import Iterate, Problem, State
+from pauc_core.solver import Iterate, Problem, State, Work
 from pauc_core.solver.samples import draw
 from pauc_core.solver.schedules import Harmonic, Quadratic
 
 if TYPE_CHECKING:
     from pauc_core.agd_sbcd.algorithm import AGDSBCD
 
-Weights = dict[str, Tensor]
-
 
 @dataclass(kw_only=True)
 class ModuleState(State):
-    """Outer step k, inner iteration t, and the weights of both calls: place 0 is l = m.
+    """Outer step k, inner iteration t, and the flat weights of both calls: row 0 is l = m.
 
-    Weights hold what is learned; ``others`` hold the rest of a network (running statistics,
-    frozen weights) for each call, and ``shown`` for each iterate that is looked at. ``lam`` and
-    ``drift`` are (2, N+): the average of lam over T iterations is lam - drift / T.
+    ``w``, ``v`` and the means hold what is learned, in the order of ``shapes``; ``others`` hold
+    the rest of a network (running statistics, frozen weights) for each call, and ``shown`` for
+    each iterate that is looked at. ``lam`` and ``drift`` are (2, N+): the average of lam over T
+    iterations is lam - drift / T.
     """
 
-    w: Weights
-    v: list[Weights]
-    v_mean: list[Weights]
-    v_bar: list[Weights]
-    others: list[Weights]
-    shown: dict[str, Weights]
+    shapes: Shapes
+    w: Tensor
+    v: Tensor
+    v_mean: Tensor
+    v_bar: Tensor
     lam: Tensor
     drift: Tensor
+    others: list[Weights]
+    shown: dict[str, Weights]
     k: int = 0
     t: int = 0
 
-    def averages(self) -> list[Weights]:
+    def averages(self) -> Tensor:
         """vbar_m and vbar_n so far in this outer step; between two, those of the last one."""
         return self.v_mean if self.t else self.v_bar
 
+    def looked_at(self) -> dict[str, Weights]:
+        """The state dicts of vbar_n and of w."""
+        flat = {"scored": self.averages()[1], "w": self.w}
+        return {name: {**views(x, self.shapes), **self.shown[name]} for name, x in flat.items()}
+
     def iterates(self) -> dict[str, Iterate]:
-        return {
-            "scored": {**self.averages()[1], **self.shown["scored"]},
-            "w": {**self.w, **self.shown["w"]},
-        }
+        return dict(self.looked_at())
 
     def own(self) -> dict[str, float]:
-        v_m, v_n = (list(weights.values()) for weights in self.averages())
-        gaps = torch._foreach_norm(torch._foreach_sub(v_m, v_n))
+        v_m, v_n = self.averages()
         return {
             "outer": self.k,
             "inner": self.t,
-            "v_gap": float(torch.stack(list(gaps)).double().norm()),
+            "v_gap": float((v_m - v_n).double().norm()),
             "lam_m_mean": float(self.lam[0].mean()),
             "lam_n_mean": float(self.lam[1].mean()),
         }
@@ -103,8 +105,10 @@ class ModuleSBCD:
         band: tuple[int, int] | None = None,
         loss: str = "logistic",
         state: ModuleState | None = None,
+        work: Work | None = None,
     ) -> None:
         self.module = module
+        self.work = work or Work()
         self.m, self.n = band or ranks(n_neg, fpr_low, fpr_high)
         self.n_neg, self.mu, self.gamma = n_neg, mu, gamma
         self.rate, self.inner = Harmonic(c), Quadratic(T)
@@ -138,21 +142,22 @@ class ModuleSBCD:
         state = self.state
         drawn = torch.as_tensor(pos_index, device=state.lam.device)
         v, eta, mu = state.v[call], self.rate(state.k), self.mu
-        leaves = {name: value.detach().requires_grad_() for name, value in v.items()}
+        leaf = v.detach().clone().requires_grad_()
+        weights = {**views(leaf, state.shapes), **state.others[call]}
         self.module.train()
-        scores = functional_call(self.module, (leaves, state.others[call]), (inputs,)).reshape(-1)
+        self.work.add(2 * len(inputs))  # forward and back
+        scores = functional_call(self.module, weights, (inputs,)).reshape(-1)
         fixed = scores.detach().double()
         head = 0 if signs is not None else len(drawn)
         p = fixed[:head] if head else fixed.new_zeros(1)
         q = fixed[head:] if signs is None else fixed * signs
         up, down, above = pair_means(p, q, state.lam[call, drawn], self.loss)
         slopes = torch.cat([-up, down]) if signs is None else down * signs
-        grads = torch.autograd.grad(scores, list(leaves.values()), slopes.to(scores))  # line 5
-        values = list(v.values())
-        torch._foreach_lerp_(list(state.v_mean[call].values()), values, 1 / (state.t + 1))
-        torch._foreach_mul_(values, mu / (mu + eta))  # Alg. 1 line 6
-        torch._foreach_add_(values, list(state.w.values()), alpha=eta / (mu + eta))
-        torch._foreach_add_(values, list(grads), alpha=-eta * mu / (mu + eta))
+        (gradient,) = torch.autograd.grad(scores, leaf, slopes.to(scores))  # Alg. 1 line 5
+        state.v_mean[call].lerp_(v, 1 / (state.t + 1))
+        # Alg. 1 line 6, (v/eta + w/mu - G) / (1/eta + 1/mu)
+        v.mul_(mu / (mu + eta)).add_(state.w, alpha=eta / (mu + eta))
+        v.add_(gradient, alpha=-eta * mu / (mu + eta))
         share = (self.m, self.n)[call] / self.n_neg
         change = -eta * (share - above)  # Alg. 1 lines 7 and 8, theta' = eta'
         state.lam[call, drawn] += change
@@ -164,15 +169,12 @@ class ModuleSBCD:
         state.t += 1
         if state.t < self.inner(state.k):
             return
-        state.v_bar = [_clone(weights) for weights in state.v_mean]
+        state.v_bar = state.v_mean.clone()
         state.lam -= state.drift / state.t  # Algorithm 1 hands on the averaged lam
         state.drift.zero_()
-        v_m, v_n = (list(weights.values()) for weights in state.v_bar)
-        values = list(state.w.values())
-        torch._foreach_add_(values, v_m, alpha=-self.gamma / self.mu)
-        torch._foreach_add_(values, v_n, alpha=self.gamma / self.mu)
-        for weights in (*state.v, *state.v_mean):
-            torch._foreach_copy_(list(weights.values()), values)
+        state.w.sub_(state.v_bar[0] - state.v_bar[1], alpha=self.gamma / self.mu)
+        state.v.copy_(state.w)
+        state.v_mean.copy_(state.w)
         state.k += 1
         state.t = 0
 
@@ -183,7 +185,8 @@ class ModuleSBCD:
         averaged network, so its running statistics must be gathered anew.
         """
         network = copy.deepcopy(self.module)
-        network.load_state_dict({**self.state.averages()[1], **self.state.others[1]})
+        learned = views(self.state.averages()[1], self.state.shapes)
+        network.load_state_dict({**learned, **self.state.others[1]})
         refresh_batch_norm(network, batches)
         return network.eval()
 
@@ -191,18 +194,20 @@ class ModuleSBCD:
 def first_state(module: nn.Module, weights: Weights, lam: Tensor, **counters: Any) -> ModuleState:
     """The state before the first iteration from a state dict of the module."""
     learned = [name for name, value in module.named_parameters() if value.requires_grad]
-    w = {name: weights[name].detach().clone() for name in learned}
-    others = {name: weights[name] for name in weights if name not in w}
-    lam = lam.to(device=next(iter(w.values())).device, dtype=torch.float64).clone()
+    w, shapes = flatten(weights, learned)
+    others = {name: weights[name] for name in weights if name not in shapes}
+    both = torch.stack([w, w])
+    lam = lam.to(device=w.device, dtype=torch.float64).clone()
     return ModuleState(
+        shapes=shapes,
         w=w,
-        v=[_clone(w), _clone(w)],
-        v_mean=[_clone(w), _clone(w)],
-        v_bar=[_clone(w), _clone(w)],
-        others=[_clone(others), _clone(others)],
-        shown={"scored": _clone(others), "w": _clone(others)},
+        v=both,
+        v_mean=both.clone(),
+        v_bar=both.clone(),
         lam=lam,
         drift=torch.zeros_like(lam),
+        others=[_clone(others), _clone(others)],
+        shown={"scored": _clone(others), "w": _clone(others)},
         **counters,
     )
 
@@ -238,7 +243,6 @@ def start(method: AGDSBCD, problem: Problem, rng: np.random.Generator) -> Module
         weights,
         torch.from_numpy(lam),
         epochs=float(passes),
-        work=passes * len(problem.train),
     )
 
 
@@ -261,6 +265,7 @@ def proceed(
         band=problem.ranks,
         loss=problem.loss,
         state=state,
+        work=model.work,
     )
     size_i, size_j = sample_sizes(problem, method.I, method.J)
 
@@ -282,18 +287,17 @@ def proceed(
             solver.descend(call, *drawn)
         solver.advance()
         state.epochs += per_call / len(train)
-        state.work += per_call * len(solver.live)
     if _batch_norms(model.module):
         _show(model.module, state, [sample()[1] for _ in range(method.refresh)])
-        state.work += 2 * method.refresh * per_call
+        model.work.add(2 * method.refresh * per_call)
     return state
 
 
 def _show(module: nn.Module, state: ModuleState, batches: list[Tensor]) -> None:
     """Gather the running statistics of both iterates that are looked at."""
     network = copy.deepcopy(module)
-    for which, weights in (("scored", state.averages()[1]), ("w", state.w)):
-        network.load_state_dict({**weights, **state.shown[which]})
+    for which, weights in state.looked_at().items():
+        network.load_state_dict(weights)
         refresh_batch_norm(network, batches)
         fresh = network.state_dict()
         state.shown[which] = {name: fresh[name].clone() for name in state.shown[which]}

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import exact_lam
-from pauc_core.solver import Iterate, Problem
+from pauc_core.solver import Iterate, Problem, Work
 
 NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+class RowArrays(NamedTuple):
+    """The arrays of `PairRows`, as a compiled loop takes them."""
+
+    x: np.ndarray
+    pos_rows: np.ndarray
+    neg_rows: np.ndarray
+    signs: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +32,7 @@ class PairRows:
 
     A score is ``sign * v . (x - center) / scale``. SoRR is the case N+ = 1 of a positive without
     a row, whose score is always 0, against all rows with the sign -y: then
-    s_j = l(0 - (-y_j h_j)) = l(y_j h_j).
+    s_j = l(0 - (-y_j h_j)) = l(y_j h_j). ``work`` counts the rows that are read.
     """
 
     x: np.ndarray
@@ -29,6 +41,7 @@ class PairRows:
     signs: np.ndarray
     center: np.ndarray
     scale: np.ndarray
+    work: Work = field(default_factory=Work)
 
     @property
     def n_pos(self) -> int:
@@ -42,6 +55,17 @@ class PairRows:
     def kind(self) -> np.dtype:
         """The float type of products with rows."""
         return np.dtype(np.float32 if self.x.dtype == np.float32 else np.float64)
+
+    @cached_property
+    def arrays(self) -> RowArrays:
+        x = np.asarray(self.x).view()
+        x.flags.writeable = False  # memory-mapped or not: one compiled version for a number type
+        return RowArrays(x, self.pos_rows, self.neg_rows, self.signs, self.center, self.scale)
+
+    def count(self, pos: tuple[int, ...], neg: tuple[int, ...], calls: int) -> None:
+        """Count draws of the given shapes: each call scores its rows and pulls them back."""
+        sampled = neg[1] + (pos[1] if len(self.pos_rows) else 0)
+        self.work.add(2 * calls * neg[0] * sampled)
 
 
 def pair_rows(problem: Problem) -> PairRows:
@@ -60,6 +84,7 @@ def pair_rows(problem: Problem) -> PairRows:
         signs=signs,
         center=problem.model.center,
         scale=problem.model.scale,
+        work=problem.model.work,
     )
 
 

@@ -20,7 +20,7 @@ def range_loss_grad(problem: Problem, w: np.ndarray, m: int, n: int) -> tuple[fl
     assert isinstance(model, LinearModel)
     scores, labels = model.scores(w, train), train.labels
     if problem.goal == "sorr":
-        value, weights = sorr_loss_grad(problem.row_losses(scores), m, n)
+        value, weights = sorr_loss_grad(problem.row_losses(train, scores), m, n)
         sign = np.where(labels, 1.0, -1.0)
         slopes = weights * sign * get_loss(problem.loss).slope(sign * scores)
     else:

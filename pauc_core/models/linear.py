@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.solver import Part
+from pauc_core.solver import Part, Work
 
 BLOCK = 2048  # rows at a time: the float64 copies of a block stay small beside the data
 
@@ -18,6 +18,7 @@ class LinearModel:
 
     center: np.ndarray
     scale: np.ndarray
+    work: Work = field(default_factory=Work, compare=False, repr=False)
     kind: ClassVar[str] = "linear"
 
     @classmethod
@@ -42,6 +43,7 @@ class LinearModel:
 
     def scores(self, iterate: np.ndarray, part: Part) -> np.ndarray:
         """Scores of the part's rows; one entry more than features is an intercept."""
+        self.work.add(len(part.rows))
         iterate = np.asarray(iterate, dtype=np.float64)
         raw, intercept = iterate[: len(self.scale)] / self.scale, iterate[len(self.scale) :].sum()
         weights = raw.astype(_float_type(part.x))
@@ -57,6 +59,7 @@ class LinearModel:
 
     def pull(self, part: Part, slopes: np.ndarray) -> np.ndarray:
         """Gradient with respect to the weights from slopes with respect to the part's scores."""
+        self.work.add(len(part.rows))
         slopes = np.asarray(slopes, dtype=np.float64)
         kind = _float_type(part.x)
         if 2 * len(part.rows) >= len(part.x):

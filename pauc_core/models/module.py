@@ -14,7 +14,7 @@ from torch.func import functional_call
 
 from pauc_core.models.augment import AUGMENTATIONS
 from pauc_core.models.networks import initialise
-from pauc_core.solver import Part
+from pauc_core.solver import Part, Work
 from pauc_core.solver.streams import torch_generator
 
 SCORED_AT_ONCE = 64  # on one core up to 1.5 times faster than 256
@@ -59,6 +59,7 @@ class ModuleModel:
     module: nn.Module
     augmentation: str = "none"
     device: str = "auto"
+    work: Work = field(default_factory=Work, compare=False, repr=False)
     kind: ClassVar[str] = "module"
     place: torch.device = field(init=False)
 
@@ -98,11 +99,13 @@ class ModuleModel:
 
     def forward(self, weights: Weights, inputs: Tensor, train: bool) -> Tensor:
         """Scores of shape (b,) as a tensor that gradients flow through."""
+        self.work.add(len(inputs))
         self.module.train(train)
         return functional_call(self.module, weights, (inputs,)).squeeze(-1)
 
     def gradients(self, weights: Weights, scores: Tensor, slopes: Tensor) -> Weights:
         """Gradients of what has the given slopes with respect to the scores, by name."""
+        self.work.add(len(scores))
         wanted = [weights[name] for name in self.parameters]
         found = torch.autograd.grad(scores, wanted, grad_outputs=slopes)
         return dict(zip(self.parameters, found, strict=True))

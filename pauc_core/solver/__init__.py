@@ -2,7 +2,7 @@
 
 from pauc_core.solver.loop import Budget, Keeper, Look, Progress, Result, solve
 from pauc_core.solver.method import Method, Outcome, State
-from pauc_core.solver.problem import Iterate, Model, Part, Problem
+from pauc_core.solver.problem import Iterate, Model, Part, Problem, Work
 
 __all__ = [
     "Budget",
@@ -17,5 +17,6 @@ __all__ = [
     "Progress",
     "Result",
     "State",
+    "Work",
     "solve",
 ]

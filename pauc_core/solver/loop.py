@@ -11,7 +11,7 @@ import numpy as np
 
 from pauc_core.metrics import pauc
 from pauc_core.solver.method import DIVERGED, Method, Outcome, State
-from pauc_core.solver.problem import Iterate, Part, Problem
+from pauc_core.solver.problem import Iterate, Part, Problem, Work
 from pauc_core.solver.streams import stream
 from pauc_core.solver.trace import Row, Trace
 
@@ -53,6 +53,7 @@ class Progress:
 
     state: State
     step: int = 0
+    work: int = 0
     seconds: float = 0.0
     wall: float = 0.0
     next_look: int = 0
@@ -121,7 +122,7 @@ def solve(
             done = Outcome.CONVERGED if progress.state.finished else Outcome.BUDGET
             return _result(done, progress)
         rng = stream(seed, name, "step", progress.step)
-        with _Clock(progress):
+        with _Clock(progress, problem.model.work):
             progress.state = method.step(problem, progress.state, rng)
         progress.step += 1
 
@@ -137,24 +138,26 @@ def _begin(method: Method, problem: Problem, seed: int, keeper: Keeper | None) -
                 f"{', '.join(sorted(have))}."
             )
     progress = Progress(state=State())
-    with _Clock(progress):
+    with _Clock(progress, problem.model.work):
         progress.state = method.init(problem, stream(seed, "start"))
     saved = keeper.load(progress.state) if keeper is not None else None
     return saved or progress
 
 
 class _Clock:
-    """Adds the process time and the elapsed time of its block to a run's progress."""
+    """Adds the process time, the elapsed time and the work of its block to a run's progress."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
+    def __init__(self, progress: Progress, work: Work) -> None:
+        self.progress, self.work = progress, work
 
     def __enter__(self) -> None:
+        self.rows = self.work.rows
         self.process, self.elapsed = time.process_time(), time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
         self.progress.seconds += time.process_time() - self.process
         self.progress.wall += time.perf_counter() - self.elapsed
+        self.progress.work += self.work.rows - self.rows
 
 
 def _look(
@@ -168,7 +171,7 @@ def _look(
     row: Row = {
         "step": progress.step,
         "epoch": state.epochs,
-        "work": state.work,
+        "work": progress.work,
         "seconds": progress.seconds,
         "wall": progress.wall,
     }

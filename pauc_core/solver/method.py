@@ -44,7 +44,6 @@ class State:
     """
 
     epochs: float = 0.0
-    work: int = 0
     finished: bool = False
 
     def iterates(self) -> dict[str, Iterate]:

@@ -53,10 +53,23 @@ class Part:
         return len(self.rows)
 
 
+@dataclass
+class Work:
+    """Rows that went through a model, forward (scores) or back (a gradient), each pass once."""
+
+    rows: int = 0
+
+    def add(self, rows: int) -> None:
+        self.rows += int(rows)
+
+
 class Model(Protocol):
-    """What turns an iterate into scores of shape (n,)."""
+    """What turns an iterate into scores of shape (n,), and counts the rows it is asked for."""
 
     kind: ClassVar[str]
+
+    @property
+    def work(self) -> Work: ...
 
     def start(self, rng: np.random.Generator) -> Any: ...
 
@@ -131,11 +144,13 @@ class Problem:
         m, n = self.ranks
         labels = self.looked.labels
         if self.goal == "sorr":
-            return sorr_loss(self.row_losses(scores), m, n)
+            if self.look_rows is not None:  # the same shares of fewer rows
+                m, n = ranks(len(labels), m / len(self.train), n / len(self.train))
+            return sorr_loss(self.row_losses(self.looked, scores), m, n)
         if self.look_rows is not None:
             m, n = ranks(int((~labels).sum()), *self.band)
         return pauc_loss(scores[labels], scores[~labels], m=m, n=n, loss=self.loss)
 
-    def row_losses(self, scores: np.ndarray) -> np.ndarray:
-        """The losses s_j = l(y_j h(x_j)) of SoRR, y_j in {-1, 1}."""
-        return get_loss(self.loss).value(np.where(self.train.labels, scores, -scores))
+    def row_losses(self, part: Part, scores: np.ndarray) -> np.ndarray:
+        """The losses s_j = l(y_j h(x_j)) of SoRR for a part's rows, y_j in {-1, 1}."""
+        return get_loss(self.loss).value(np.where(part.labels, scores, -scores))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 COLUMNS = (
     "step",
     "epoch",  # the paper's count: sampled rows over training rows
-    "work",  # rows actually put through a model, every call counted
+    "work",  # rows through the model, forward or back, each pass counted once
     "seconds",  # process time inside init and step, all threads added up
     "wall",  # elapsed time inside init and step
     "objective",
