@@ -11,7 +11,7 @@ import pytest
 
 from baselines.exact_lbfgs import ExactLBFGS, value_and_gradient
 from pauc_core.agd_sbcd import AGDSBCD, AGDState
-from pauc_core.agd_sbcd.compiled import Calls, Steps, sbcd_block
+from pauc_core.agd_sbcd.compiled import Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.pairs import PairRows, pair_rows
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import exact_lam

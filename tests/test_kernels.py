@@ -165,7 +165,7 @@ def test_one_call_alone_equals_its_half_of_two() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_scores_and_negative_lam(loss: str, size: float, dtype: type) -> None:
     rows, calls, _ = make(scaled=False, dtype=dtype)
-    calls.v *= size / np.abs(rows.x @ calls.v.T).max()
+    calls.v[:] *= size / np.abs(rows.x @ calls.v.T).max()
     calls.lam[:, ::3] = -1.0
     calls.lam[:, 1::3] = 0.0
     calls.lam[:, 2::3] = size / 2
