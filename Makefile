@@ -4,8 +4,8 @@
 PYTHON ?= python3
 CORES ?= all
 CASES ?= 50000
-RUN := .venv/bin
-LAUNCH := $(RUN)/python -m pauc_core.suite.launch
+BIN := .venv/bin
+LAUNCH := $(BIN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
 .PHONY: help setup reproduce test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
@@ -15,7 +15,7 @@ help:
 	@echo "make test         lint, tests and one smoke run of the workflow"
 	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
-	@echo "make explain CELL=experiment/dataset/method[/seed] [SCALE=open]    where a number comes from"
+	@echo "make explain RUN=experiment/dataset/method[/seed] [SCALE=open]    where a number comes from"
 	@echo "make check-baseline USE=module:Class    the contract tests on a method of your own"
 
 setup: $(STAMP)
@@ -27,7 +27,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@command -v cc >/dev/null || command -v gcc >/dev/null || { echo "A C compiler is missing: install one (on Debian: apt-get install gcc python3-dev)." >&2; exit 1; }
 	rm -f $(STAMP)
 	$(PYTHON) -m venv --clear .venv
-	$(RUN)/pip install --quiet -r requirements.lock -e '.[suite]'
+	$(BIN)/pip install --quiet -r requirements.lock -e '.[suite]'
 	touch $(STAMP)
 
 reproduce: $(STAMP)
@@ -35,45 +35,45 @@ reproduce: $(STAMP)
 	@echo "Done. Open results/default/report/index.html"
 
 lint: $(STAMP)
-	$(RUN)/ruff format --check .
-	$(RUN)/ruff check .
-	$(RUN)/mypy
-	$(RUN)/snakefmt --check Snakefile workflow
-	$(RUN)/snakemake --lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
 
 test: $(STAMP) lint
-	$(RUN)/pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP)
-	$(RUN)/pytest -n 2 --dist loadfile -m slow
+	$(BIN)/pytest -n 2 --dist loadfile -m slow
 
 bench: $(STAMP)
-	$(RUN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.run
 
 explain: $(STAMP)
-	$(RUN)/python -m pauc_core.suite.explain '$(CELL)' $(if $(SCALE),--scale $(SCALE))
+	$(BIN)/python -m pauc_core.suite.explain '$(RUN)' $(if $(SCALE),--scale $(SCALE))
 
 clean:
 	rm -rf results/default .snakemake .pytest_cache .mypy_cache .ruff_cache
 
 # The contract tests on a method that lies outside the tree; PARAMS is JSON.
 check-baseline: $(STAMP)
-	USE='$(USE)' PARAMS='$(PARAMS)' $(RUN)/pytest tests/test_contract.py
+	USE='$(USE)' PARAMS='$(PARAMS)' $(BIN)/pytest tests/test_contract.py
 
 # Tables, figures and page of the published runs, from their collected frames alone.
 published: $(STAMP)
-	$(RUN)/python -m pauc_core.suite.publish results/published
+	$(BIN)/python -m pauc_core.suite.publish results/published
 
 readme: $(STAMP)
-	$(RUN)/python -m pauc_core.report.readme README.md results/published
+	$(BIN)/python -m pauc_core.report.readme README.md results/published
 
 # New cases every time; `make test` has 2,000 fixed ones.
 fuzz: $(STAMP)
-	FUZZ_CASES=$(CASES) $(RUN)/pytest tests/test_fuzz.py -k every_case
+	FUZZ_CASES=$(CASES) $(BIN)/pytest tests/test_fuzz.py -k every_case
 
 # Skipped with a sentence where an emulated cluster cannot be had.
 test-slurm: $(STAMP)
-	$(RUN)/pytest -rs tests/test_slurm.py
+	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)
-	$(RUN)/python -m tests.reliability docs/reliability.md README.md
+	$(BIN)/python -m tests.reliability docs/reliability.md README.md

@@ -108,7 +108,7 @@ def _children(pid: int) -> list[int]:
 
 
 def damage(peace: Undisturbed) -> Survived:
-    """Change a byte of a prepared array under a run that still has a cell to fit."""
+    """Change a byte of a prepared array under a run that still has something to fit."""
     project = peace.copy("damaged", results=True)
     results = project / "results/default"
     array = results / "data/digits/x.npy"

@@ -12,10 +12,9 @@ from pauc_core.suite.configuration import (
     ConfigurationError,
     check_methods,
     load,
-    look_epochs,
     settings,
 )
-from pauc_core.suite.run_spec import cell_of
+from pauc_core.suite.run_spec import look_epochs, run_of, trial_of
 
 ROOT = Path(__file__).parents[1]
 SCALES = sorted(path.stem for path in (ROOT / "config/scales").glob("*.yaml"))
@@ -147,21 +146,61 @@ def test_settings_from_the_command_line():
 
 def test_looks_are_increasing_and_end_with_the_budget():
     looks = look_epochs(20, 12, "linear")
-    assert looks == sorted(looks)
+    assert list(looks) == sorted(looks)
     assert len(looks) == 12
     assert looks[-1] == 20
     assert looks[0] <= 0.05
 
 
 def test_networks_are_looked_at_evenly_and_once_is_allowed():
-    assert look_epochs(5, 5, "deep") == [1, 2, 3, 4, 5]
-    assert look_epochs(1, 1, "deep") == [1]
-    assert look_epochs(1, 1, "linear") == [1]
+    assert look_epochs(5, 5, "deep") == (1, 2, 3, 4, 5)
+    assert look_epochs(1, 1, "deep") == (1,)
+    assert look_epochs(1, 1, "linear") == (1,)
 
 
 def test_a_method_with_a_budget_of_its_own_is_looked_at_all_along_it():
     suite = load(ROOT, GIVEN)
     experiment = suite.experiments["sorr-gen"]
-    cell = cell_of(suite, experiment, "gen-a9a", "exact_lbfgs_sorr")
-    assert cell.looks[-1] == cell.budget["epochs"] > experiment.epochs
-    assert cell_of(suite, experiment, "gen-a9a", "agd_sbcd_sorr").looks[-1] == experiment.epochs
+    run = run_of(suite, experiment, "gen-a9a", "exact_lbfgs_sorr")
+    assert run.looks[-1] == run.budget["epochs"] > experiment.epochs
+    assert run_of(suite, experiment, "gen-a9a", "agd_sbcd_sorr").looks[-1] == experiment.epochs
+
+
+def test_a_trial_is_looked_at_where_its_run_is(tree):
+    suite = load(tree, GIVEN)
+    experiment = suite.experiments["race-gen"]
+    run = run_of(suite, experiment, "gen-a9a", "agd_sbcd")
+    shorter = trial_of(suite, experiment, "digits", "agd_sbcd")
+    assert (shorter.dataset, shorter.budget) == ("gen-a9a", {"epochs": 10})
+    assert shorter.looks[-1] == 10 > shorter.looks[-2]
+    assert shorter.looks[:-1] == run.looks[: len(shorter.looks) - 1]
+    # A method with a stopping rule of its own has its own budget, as a trial too.
+    own = trial_of(suite, experiment, "gen-a9a", "svm_pauc_tight")
+    assert own == run_of(suite, experiment, "gen-a9a", "svm_pauc_tight")
+    change(tree, "scales/default.yaml", lambda c: c["experiments"]["race-gen"].pop("tune_epochs"))
+    suite = load(tree, GIVEN)
+    given = (suite, suite.experiments["race-gen"], "gen-a9a", "agd_sbcd")
+    assert trial_of(*given) == run_of(*given)
+
+
+def test_what_decides_a_run_leaves_the_others_out(tree):
+    def decides():
+        suite = load(tree, GIVEN)
+        return run_of(suite, suite.experiments["race-gen"], "digits", "dca").decides()
+
+    before = decides()
+    change(tree, "experiments.yaml", lambda c: c["race-gen"]["datasets"].remove("gen-a9a"))
+    change(tree, "experiments.yaml", lambda c: c["race-gen"].update(title="Another title"))
+    change(tree, "scales/default.yaml", lambda c: c["experiments"]["race-gen"].update(seeds=[7]))
+    change(tree, "methods.yaml", lambda c: c["agd_sbcd"]["params"].update(c=3))
+    assert decides() == before
+    seen = [before]
+    for name, edit in (
+        ("experiments.yaml", lambda c: c["race-gen"].update(loss="squared_hinge")),
+        ("scales/default.yaml", lambda c: c["experiments"]["race-gen"].update(looks=7)),
+        ("scales/default.yaml", lambda c: c["experiments"]["race-gen"].update(threads=2)),
+        ("methods.yaml", lambda c: c["dca"]["params"].update(c=3)),
+    ):
+        change(tree, name, edit)
+        assert decides() not in seen
+        seen.append(decides())

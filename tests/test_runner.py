@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import errno
 import gzip
 import json
@@ -20,9 +21,10 @@ from pauc_core.data.prepared import write_prepared
 from pauc_core.files import atomic_path
 from pauc_core.solver.streams import stream
 from pauc_core.suite.child import Child, MachineError
-from pauc_core.suite.configuration import look_epochs
-from pauc_core.suite.run_spec import Cell
-from pauc_core.suite.runner import run_one, run_seeds
+from pauc_core.suite.configuration import Experiment
+from pauc_core.suite.one_run import run_one
+from pauc_core.suite.run_spec import RunSpec, look_epochs
+from pauc_core.suite.runner import run_seeds
 from pauc_core.suite.tuning import choose, expand, tune
 from tests.test_solver import Walk
 
@@ -65,16 +67,23 @@ def data(tmp_path):
     return folder
 
 
-def cell(use: str = "tests.test_solver:Walk", **changes) -> Cell:
+EXPERIMENT = Experiment(
+    name="e", track="linear", title="E", goal="pauc", band={"fpr_low": 0.05, "fpr_high": 0.5},
+    loss="logistic", model="linear", datasets=("tiny",), methods=("m",), seeds=(0, 1), epochs=2.0,
+    valid_share=0.2, minutes=1.0, memory_mb=4000,
+)  # fmt: skip
+
+
+def spec(use: str = "tests.test_solver:Walk", *, looks: int = 4, **changes) -> RunSpec:
+    """A small run; changes are the specification's fields or its experiment's."""
+    fields = {field.name for field in dataclasses.fields(RunSpec)}
+    own = {name: changes.pop(name) for name in fields & set(changes)}
     given = {
-        "experiment": "e", "dataset": "tiny", "method": "m", "label": "M", "use": use,
-        "params": {}, "goal": "pauc", "band": {"fpr_low": 0.05, "fpr_high": 0.5},
-        "loss": "logistic", "model": "linear", "scaling": "standardise", "augmentation": "none",
-        "valid_share": 0.2, "use_all": False, "budget": {"epochs": 2.0},
-        "looks": look_epochs(2.0, 4, "linear"), "step_epochs": 0.25, "look_rows": None,
-        "threads": 1, "precision": "float32", "device": "cpu", "minutes": 1.0, "memory_mb": 4000,
+        "experiment": dataclasses.replace(EXPERIMENT, **changes), "dataset": "tiny", "method": "m",
+        "label": "M", "use": use, "params": {}, "budget": {"epochs": 2.0},
+        "looks": look_epochs(2.0, looks, "linear"), "device": "cpu",
     }  # fmt: skip
-    return Cell(**{**given, **changes})
+    return RunSpec(**{**given, **own})
 
 
 def lines(out) -> list[dict]:
@@ -83,7 +92,7 @@ def lines(out) -> list[dict]:
 
 def test_a_run_leaves_its_three_files(data, tmp_path):
     out = tmp_path / "out"
-    run_seeds(cell(), {}, [0, 1], data, out)
+    run_seeds(spec(), {}, [0, 1], data, out)
     first, second = lines(out)
     assert (first["seed"], second["seed"]) == (0, 1)
     assert first["outcome"] == "budget"
@@ -101,7 +110,7 @@ def test_a_run_leaves_its_three_files(data, tmp_path):
 
 def test_two_runs_are_equal_but_for_the_clock(data, tmp_path):
     for name in ("one", "two"):
-        run_seeds(cell(), {}, [0], data, tmp_path / name)
+        run_seeds(spec(), {}, [0], data, tmp_path / name)
     scores = [(tmp_path / name / "scores.csv.gz").read_bytes() for name in ("one", "two")]
     assert scores[0] == scores[1]
     one, two = (lines(tmp_path / name)[0] for name in ("one", "two"))
@@ -121,7 +130,7 @@ def test_two_runs_are_equal_but_for_the_clock(data, tmp_path):
     ],
 )
 def test_bad_luck_is_a_row(data, tmp_path, how, changes, outcome, reason):
-    bad = cell("tests.test_runner:Misbehaved", **changes)
+    bad = spec("tests.test_runner:Misbehaved", **changes)
     run_seeds(bad, {"how": how}, [0], data, tmp_path / "out")
     (line,) = lines(tmp_path / "out")
     assert line["outcome"] == outcome
@@ -130,12 +139,12 @@ def test_bad_luck_is_a_row(data, tmp_path, how, changes, outcome, reason):
 
 
 def test_not_a_number_is_a_row(data, tmp_path):
-    run_seeds(cell(), {"bad_at": 3}, [0], data, tmp_path / "out")
+    run_seeds(spec(), {"bad_at": 3}, [0], data, tmp_path / "out")
     assert lines(tmp_path / "out")[0]["outcome"] == "nonfinite"
 
 
 def test_a_full_disk_is_raised_and_leaves_nothing(data, tmp_path):
-    bad = cell("tests.test_runner:Misbehaved")
+    bad = spec("tests.test_runner:Misbehaved")
     with pytest.raises(MachineError, match="No space left"):
         run_seeds(bad, {"how": "disk"}, [0], data, tmp_path / "out")
     assert not (tmp_path / "out/summary.jsonl").exists()
@@ -146,7 +155,7 @@ def test_a_damaged_array_is_caught(data, tmp_path):
     content[-1] ^= 1
     (data / "x.npy").write_bytes(content)
     with pytest.raises(DataError, match="checksum"):
-        run_seeds(cell(), {}, [0], data, tmp_path / "out")
+        run_seeds(spec(), {}, [0], data, tmp_path / "out")
 
 
 def test_a_stopped_machine_is_no_row():
@@ -166,8 +175,8 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
 
 
 def test_a_trial_does_not_see_the_test_part_and_is_else_the_same(data):
-    seeing = run_one(cell(), {"size": 1.0}, 0, data)
-    blind = run_one(cell(), {"size": 1.0}, 0, data, see_test=False)
+    seeing = run_one(spec(), {"size": 1.0}, 0, data)
+    blind = run_one(spec(), {"size": 1.0}, 0, data, see_test=False)
     assert seeing["summary"]["pauc_test"] is not None
     assert blind["summary"]["pauc_test"] is None
     assert {row[0] for row in blind["scores"]} == {"valid"}
@@ -178,7 +187,7 @@ def test_a_trial_does_not_see_the_test_part_and_is_else_the_same(data):
 def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
     grid = {"size": [0.1, 1e7, 1.0]}
     chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
-    tune(cell(grid=grid, looks=look_epochs(2.0, 8, "linear")), data, chosen, trials, at_once=2)
+    tune(spec(grid=grid, looks=8), data, chosen, trials, at_once=2)
     rows = json.loads(trials.read_text())
     assert [row["params"]["size"] for row in rows] == [0.1, 1e7, 1.0]
     assert [row["outcome"] for row in rows] == ["budget", "diverged", "budget"]

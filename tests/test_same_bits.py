@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from pauc_core.solver import State
 from pauc_core.suite import runner
 from pauc_core.suite.checkpoint import FileKeeper, fingerprint
+from pauc_core.suite.one_run import run_one
 from tests.digests import differences, one_digest, result_digests
 from tests.projects import tiny_project
-from tests.test_runner import cell, data, lines  # noqa: F401
+from tests.test_runner import data, lines, spec  # noqa: F401
 from tests.test_workflow import snakemake
 
 AGD = {
@@ -39,13 +41,13 @@ class Dying(FileKeeper):
 
 
 def test_a_run_that_was_cut_and_resumed_gives_the_same_bits(data, tmp_path):  # noqa: F811
-    agd = cell(AGD["use"], looks=[0.1 * i for i in range(20)])
-    whole = runner.run_one(agd, AGD["params"], 0, data)
+    agd = replace(spec(AGD["use"]), looks=tuple(0.1 * i for i in range(20)))
+    whole = run_one(agd, AGD["params"], 0, data)
     saved = tmp_path / "saved.pt"
     with pytest.raises(Stopped):
-        runner.run_one(agd, AGD["params"], 0, data, Dying(saved, 0.0))
+        run_one(agd, AGD["params"], 0, data, keeper=Dying(saved, 0.0))
     assert saved.exists()
-    resumed = runner.run_one(agd, AGD["params"], 0, data, FileKeeper(saved, 1e9))
+    resumed = run_one(agd, AGD["params"], 0, data, keeper=FileKeeper(saved, 1e9))
     assert len(resumed["trace"]) == len(whole["trace"])
     clock = ("seconds", "wall")
     for one, two in zip(whole["trace"], resumed["trace"], strict=True):
@@ -59,14 +61,14 @@ def test_a_job_goes_on_from_its_own_progress_alone(data, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(FileKeeper, "forget", lambda self: None)
     out = tmp_path / "out"
-    runner.run_seeds(cell(), {"size": 0.1}, [0], data, out)
+    runner.run_seeds(spec(), {"size": 0.1}, [0], data, out)
     monkeypatch.undo()
     left = (out / ".checkpoint-0.pt").read_bytes()
     for name, size in (("other", 0.7), ("fresh", 0.7)):
         (tmp_path / name).mkdir()
         if name == "other":
             (tmp_path / name / ".checkpoint-0.pt").write_bytes(left)
-        runner.run_seeds(cell(), {"size": size}, [0], data, tmp_path / name)
+        runner.run_seeds(spec(), {"size": size}, [0], data, tmp_path / name)
         assert not (tmp_path / name / ".checkpoint-0.pt").exists()
     other, fresh, first = (
         (line["objective"], line["last_objective"])
@@ -89,7 +91,7 @@ def test_the_fingerprint_sees_every_value():
 
 def test_clock_columns_alone_are_left_out_of_a_digest(data, tmp_path):  # noqa: F811
     for name in ("one", "two"):
-        runner.run_seeds(cell(), {}, [0], data, tmp_path / name / "runs/r")
+        runner.run_seeds(spec(), {}, [0], data, tmp_path / name / "runs/r")
     assert not differences(tmp_path / "one", tmp_path / "two")
     assert len(result_digests(tmp_path / "one")) == 3
     summary = tmp_path / "two/runs/r/summary.jsonl"

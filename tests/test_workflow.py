@@ -151,7 +151,7 @@ def explain(project: Path, *arguments: str) -> subprocess.CompletedProcess:
     )
 
 
-def test_a_cell_is_explained_and_run_again_seed_by_seed(smoke):
+def test_a_run_is_explained_and_run_again_seed_by_seed(smoke):
     done = explain(smoke, "race-gen/gen-a9a/agd_sbcd")
     assert done.returncode == 0, done.stdout + done.stderr
     for seed in (0, 1):
@@ -162,11 +162,11 @@ def test_a_cell_is_explained_and_run_again_seed_by_seed(smoke):
     assert "No run is recorded for 'race-gen/gen-a9a/nobody'" in lost.stderr
 
 
-def test_a_published_cell_is_explained_without_its_data(tmp_path):
-    cell = "linear-nih/nih-features@D1/agd_sbcd"
-    folder = f"published/runs/{cell}/seeds-0-4"
+def test_a_published_run_is_explained_without_its_data(tmp_path):
+    run = "linear-nih/nih-features@D1/agd_sbcd"
+    folder = f"published/runs/{run}/seeds-0-4"
     shutil.copytree(ROOT / "results" / folder, tmp_path / folder)
-    asked = (f"{cell}/3", "--results", str(tmp_path))
+    asked = (f"{run}/3", "--results", str(tmp_path))
     done = explain(ROOT, *asked, "--scale", "open")
     assert done.returncode == 1
     assert "seed 3" in done.stdout
@@ -186,7 +186,7 @@ def test_a_second_start_has_nothing_to_do(smoke):
     assert planned(smoke) == {}
 
 
-def test_changing_a_hyper_parameter_runs_just_its_cells(smoke):
+def test_changing_a_hyper_parameter_runs_just_what_uses_it(smoke):
     path = smoke / "config/methods.yaml"
     kept = path.read_text()
     edit(path, lambda c: c["dca_changing_sorr"]["params"].update(c=0.5))

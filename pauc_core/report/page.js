@@ -170,7 +170,7 @@
       [...new Set(cell.seeds.map((s) => data.runs.versions[s.versions]))].join(" | ");
     const command = document.createElement("p");
     const code = document.createElement("code");
-    code.textContent = `make explain CELL=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
+    code.textContent = `make explain RUN=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
     command.append(code);
     body.append(box, facts, command);
     at("provenance").showModal();

@@ -53,7 +53,6 @@ class Experiment:
     memory_mb: int = 16000
     tune: bool = False
     tune_epochs: float | None = None
-    tune_looks: int = 6
     tune_on: str | None = None
     tune_cores: int = 2
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -120,7 +119,7 @@ class Suite:
         return experiment.grids.get(method, self.methods[method].get("grid", {}))
 
     def groups(self, experiment: Experiment, method: str) -> list[tuple[int, int]]:
-        """The seeds of each job of a cell."""
+        """The seeds of each job of a method's runs."""
         deterministic = self.methods[method].get("deterministic", False)
         return experiment.seed_groups(once=deterministic and experiment.use_all)
 
@@ -181,18 +180,6 @@ def method_class(use: str) -> Any:
             f"config/methods.yaml: use: {use!r} cannot be imported ({error}); expected "
             f"'module:Class' of an importable module."
         ) from error
-
-
-def look_epochs(epochs: float, count: int, track: str, smallest: float = 0.05) -> list[float]:
-    """Epochs to look at, the last one included.
-
-    Evenly spaced for networks; for the convex tracks dense at the beginning, where methods differ.
-    """
-    if track == "deep":
-        return [round(epochs * (i + 1) / count, 6) for i in range(count)]
-    first = min(smallest, epochs / count)
-    ratio = (epochs / first) ** (1.0 / max(count - 1, 1))
-    return [round(first * ratio**i, 6) for i in range(count - 1)] + [float(epochs)]
 
 
 def check_methods(suite: Suite) -> None:

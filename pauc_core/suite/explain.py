@@ -1,6 +1,6 @@
-"""Prints where one number comes from, and runs its cell again.
+"""Prints where one number comes from, and runs it again.
 
-A cell is named experiment/dataset/method or experiment/dataset/method/seed. Runs are looked up
+A run is named experiment/dataset/method or experiment/dataset/method/seed. It is looked up
 in the scale's results and then among the published ones.
 """
 
@@ -16,17 +16,17 @@ from typing import Any
 import yaml
 
 from pauc_core.suite.configuration import Suite, load
+from pauc_core.suite.one_run import MEASURES, run_one
 from pauc_core.suite.provenance import code_digest
-from pauc_core.suite.run_spec import cell_of
-from pauc_core.suite.runner import MEASURES, run_one
+from pauc_core.suite.run_spec import run_of
 
 
-def find(suite: Suite, cell: str) -> list[dict[str, Any]]:
-    """The summary lines of a cell; a sentence where there are none."""
-    parts = cell.split("/")
+def find(suite: Suite, name: str) -> list[dict[str, Any]]:
+    """The summary lines of a run; a sentence where there are none."""
+    parts = name.split("/")
     if len(parts) not in (3, 4) or not all(parts):
         raise ValueError(
-            f"The cell {cell!r} is not understood; expected experiment/dataset/method or "
+            f"The run {name!r} is not understood; expected experiment/dataset/method or "
             "experiment/dataset/method/seed."
         )
     lines: list[dict[str, Any]] = []
@@ -44,7 +44,7 @@ def find(suite: Suite, cell: str) -> list[dict[str, Any]]:
             for p in Path(suite.results, "runs").glob("*/*/*/seeds-*/summary.jsonl")
         )
         shown = ", ".join(known[:5]) or "none: run the workflow first"
-        raise ValueError(f"No run is recorded for {cell!r} in {suite.results}; there is {shown}.")
+        raise ValueError(f"No run is recorded for {name!r} in {suite.results}; there is {shown}.")
     return lines
 
 
@@ -78,27 +78,27 @@ def again(suite: Suite, line: dict[str, Any]) -> dict[str, Any]:
             "name the scale that has it with SCALE=..."
         )
     experiment = suite.experiments[line["experiment"]]
-    cell = cell_of(suite, experiment, line["dataset"], line["method"])
+    run = run_of(suite, experiment, line["dataset"], line["method"])
     data = Path(suite.results, "data", suite.base_dataset(line["dataset"]))
     if not (data / "meta.json").is_file():
         raise ValueError(
             f"Not run again: {data} is not prepared; make it with snakemake --cores all --config "
             f"scale={suite.scale} -- {data}/meta.json."
         )
-    found: dict[str, Any] = run_one(cell, line["params"], line["seed"], data)["summary"]
+    found: dict[str, Any] = run_one(run, line["params"], line["seed"], data)["summary"]
     return found
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="explain", description=__doc__)
-    parser.add_argument("cell")
+    parser.add_argument("run")
     parser.add_argument("--scale", default="default")
     parser.add_argument("--results", default="results")
     given = parser.parse_args(arguments)
     settings = yaml.safe_load(Path("config/config.yaml").read_text())
     try:
         suite = load(Path.cwd(), {**settings, "scale": given.scale, "results": given.results})
-        lines = find(suite, given.cell)
+        lines = find(suite, given.run)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

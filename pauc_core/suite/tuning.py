@@ -10,7 +10,7 @@ from typing import Any
 from pauc_core.files import write_json
 from pauc_core.objective.losses import get_loss
 from pauc_core.suite.configuration import TUNING_SEED
-from pauc_core.suite.run_spec import Cell
+from pauc_core.suite.run_spec import RunSpec
 from pauc_core.suite.runner import run_trials
 
 
@@ -53,21 +53,20 @@ def choose(rows: list[dict[str, Any]], goal: str, loss: str) -> int:
     return int(best(fallen + [r for r in ended if r["last_pauc_train"] >= enough])["trial"])
 
 
-def tune(cell: Cell, data: Path, out: Path, trials: Path, at_once: int) -> None:
-    """Run a cell's grid; write the chosen values and all trials."""
-    grid = expand(cell.params, cell.grid)
-    rows = run_trials(cell, grid, TUNING_SEED, data, out.with_suffix(".logs"), at_once)
-    chosen = choose(rows, cell.goal, cell.loss)
-    kept = ("experiment", "dataset", "method")
-    identity = {key: getattr(cell, key) for key in kept}
+def tune(run: RunSpec, data: Path, out: Path, trials: Path, at_once: int) -> None:
+    """Run the grid; write the chosen values and all trials."""
+    grid = expand(run.params, run.grid)
+    rows = run_trials(run, grid, TUNING_SEED, data, out.with_suffix(".logs"), at_once)
+    chosen = choose(rows, run.experiment.goal, run.experiment.loss)
+    identity = {"experiment": run.experiment.name, "dataset": run.dataset, "method": run.method}
     lines = [{**identity, **row, "chosen": row["trial"] == chosen} for row in rows]
     trials.parent.mkdir(parents=True, exist_ok=True)
     write_json(trials, lines)
     write_json(out, {**identity, "params": grid[chosen], "trial": chosen, "trials": len(rows)})
 
 
-def tuned_params(cell: Cell, tuned: Path | None) -> dict[str, Any]:
-    """The values a cell runs with: tuned ones where tuning was done."""
+def tuned_params(run: RunSpec, tuned: Path | None) -> dict[str, Any]:
+    """The values that are run with: tuned ones where tuning was done."""
     if tuned is None:
-        return cell.params
-    return {**cell.params, **json.loads(tuned.read_text())["params"]}
+        return run.params
+    return {**run.params, **json.loads(tuned.read_text())["params"]}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pauc_core.suite.provenance import code_digest
 from pauc_core.suite import configuration, run_spec
-from pauc_core.suite.runner import plain
 
 
 wildcard_constraints:
@@ -72,8 +71,20 @@ def digest(use):
     return code_digest(use) if SUITE.digests else None
 
 
+def specification(wildcards, method):
+    """What is run. Rules record what decides its numbers beside it: see RunSpec.decides."""
+    experiment = SUITE.experiments[wildcards.experiment]
+    return run_spec.run_of(SUITE, experiment, wildcards.dataset, method)
+
+
+def trial(wildcards):
+    """What is tuned."""
+    experiment = SUITE.experiments[wildcards.experiment]
+    return run_spec.trial_of(SUITE, experiment, wildcards.dataset, wildcards.method)
+
+
 def tuned_input(wildcards, method):
-    """The chosen values of a cell, where they were tuned."""
+    """The chosen values of a run, where they were tuned."""
     experiment = SUITE.experiments[wildcards.experiment]
     if not SUITE.tuned(experiment, method):
         return []

@@ -28,14 +28,10 @@ for name, line in SUITE.methods.items():
             **line.get("resources", {}),
             runtime=fit_minutes,
         params:
-            cell=lambda wildcards, name=name: plain(
-                run_spec.cell_of(
-                    SUITE,
-                    SUITE.experiments[wildcards.experiment],
-                    wildcards.dataset,
-                    name,
-                )
-            ),
+            spec=lambda wildcards, name=name: specification(wildcards, name),
+            decides=lambda wildcards, name=name: specification(
+                wildcards, name
+            ).decides(),
             seeds=lambda wildcards: SUITE.experiments[
                 wildcards.experiment
             ].seeds_between(int(wildcards.first), int(wildcards.last)),

@@ -17,14 +17,8 @@ rule tune:
             * SUITE.methods[wildcards.method].get("resources", {}).get("mem_mb", 4000)
         ),
     params:
-        cell=lambda wildcards: plain(
-            run_spec.trial_of(
-                SUITE,
-                SUITE.experiments[wildcards.experiment],
-                wildcards.dataset,
-                wildcards.method,
-            )
-        ),
+        spec=lambda wildcards: trial(wildcards),
+        decides=lambda wildcards: trial(wildcards).decides(),
         digest=lambda wildcards: digest(SUITE.methods[wildcards.method]["use"]),
     script:
         "../scripts/tune.py"

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pauc_core.suite.jobs import job
-from pauc_core.suite.runner import cell_from
 from pauc_core.suite.tuning import tune
 
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
 with job(snakemake.log[0]):
     tune(
-        cell_from(snakemake.params.cell),
+        snakemake.params.spec,
         Path(snakemake.input[0]).parent,
         Path(snakemake.output.chosen),
         Path(snakemake.output.trials),
