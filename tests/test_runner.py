@@ -120,6 +120,16 @@ def test_two_runs_are_equal_but_for_the_clock(data, tmp_path):
     }
 
 
+def test_another_iterate_is_summed_up_at_its_own_best_look(data):
+    found = run_one(spec(looks=8), {}, 0, data)
+    summary, trace = found["summary"], found["trace"]
+    best = max(trace, key=lambda row: row["pauc_valid_w"])
+    assert best["epoch"] != summary["epoch"]
+    assert summary["epoch_w"] == best["epoch"]
+    for name in ("objective_w", "pauc_train_w", "pauc_valid_w", "pauc_test_w"):
+        assert summary[name] == best[name]
+
+
 @pytest.mark.parametrize(
     ("how", "changes", "outcome", "reason"),
     [

@@ -54,6 +54,9 @@ def test_a_run_that_was_cut_and_resumed_gives_the_same_bits(data, tmp_path):  # 
         for key in one.keys() - clock:
             assert one[key] == two[key] or np.isnan(one[key]), key
     assert whole["scores"] == resumed["scores"]
+    assert "pauc_test_w" in whole["summary"]
+    for key in whole["summary"].keys() - clock:
+        assert whole["summary"][key] == resumed["summary"][key], key
 
 
 def test_a_job_goes_on_from_its_own_progress_alone(data, tmp_path, monkeypatch):  # noqa: F811

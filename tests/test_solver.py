@@ -17,6 +17,7 @@ from pauc_core.metrics import pauc
 from pauc_core.models.linear import LinearModel
 from pauc_core.solver import Budget, Outcome, Part, Problem, State, solve
 from pauc_core.solver.streams import stream
+from pauc_core.solver.trace import MEASURES
 from pauc_core.suite.checkpoint import FileKeeper
 from tests.problems import linear_parts, linear_problem
 
@@ -83,7 +84,7 @@ def test_common_columns_come_first_and_other_iterates_have_a_suffix():
         "step", "epoch", "work", "seconds", "wall", "objective", "pauc_train", "pauc_valid",
         "pauc_test",
     ]  # fmt: skip
-    assert {"objective_w", "pauc_test_w", "norm"} <= set(result.trace.columns)
+    assert {"objective_w", "pauc_test_w", "own_norm"} <= set(result.trace.columns)
 
 
 def test_the_trace_holds_the_metric_of_the_scored_iterate():
@@ -112,6 +113,49 @@ def test_the_best_look_is_the_one_that_validates_best():
     validated = result.trace.column("pauc_valid")
     assert result.best.row["pauc_valid"] == max(validated)
     assert validated[-1] < max(validated)
+
+
+def test_each_iterate_has_a_best_look_of_its_own():
+    result = run(budget=Budget(epochs=6), looks=np.arange(0, 6, 0.25))
+    w = result.best_looks["w"]
+    assert w.row["pauc_valid"] == max(result.trace.column("pauc_valid_w"))
+    # What is best for one is worst for the other, whose scores are those of the first negated.
+    assert w.row["epoch"] != result.best.row["epoch"]
+    at = result.trace.column("epoch").index(w.row["epoch"])
+    for name in MEASURES:
+        assert w.row[name] == result.trace.column(f"{name}_w")[at]
+    problem, test = linear_problem()
+    np.testing.assert_array_equal(w.test, problem.model.scores(w.iterate, test))
+    assert result.last_looks["w"].row["step"] == result.last.row["step"]
+
+
+@dataclass(kw_only=True)
+class LostState(WalkState):
+    def iterates(self):
+        return {"scored": self.w, "w": self.w * (np.nan if self.epochs > 1 else 1.0)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lost(Walk):
+    """Its second iterate is not finite after the first epoch."""
+
+    def init(self, problem, rng):
+        return LostState(w=problem.model.start(rng))
+
+
+def test_another_iterate_that_is_not_finite_keeps_its_looks_and_ends_nothing():
+    result = run(method=Lost(), looks=(0.5, 1, 1.5, 2))
+    assert result.outcome is Outcome.BUDGET
+    assert result.last.row["epoch"] == 2.0
+    assert result.last_looks["w"].row["epoch"] == 1.0
+    assert np.isfinite(result.best_looks["w"].row["pauc_valid"])
+    assert np.isnan(result.trace.column("pauc_valid_w")[-1])
+
+
+def test_seconds_are_of_the_process_and_wall_is_of_the_clock():
+    last = run(method=Walk(sleep=0.02)).trace.rows[-1]
+    assert last["wall"] > 8 * 0.02
+    assert last["seconds"] < last["wall"] / 4
 
 
 def test_without_validation_the_last_look_stands():

@@ -93,7 +93,7 @@ def test_bounds_close_and_never_cross(C):
     prob = problem(fpr_low=0.05, fpr_high=0.52)
     result = solve(SVMpAUCTight(C=C), prob, Budget(steps=400), np.arange(400.0), seed=0)
     assert result.outcome is Outcome.CONVERGED
-    dual, primal = result.trace.column("dual"), result.trace.column("primal")
+    dual, primal = result.trace.column("own_dual"), result.trace.column("own_primal")
     assert np.all(np.diff(dual) >= -1e-12 * C)
     assert min(primal) - max(dual) >= -1e-12 * C
     assert primal[-1] - dual[-1] <= 1e-4 * C * (1 + 1e-9)

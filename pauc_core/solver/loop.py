@@ -13,7 +13,9 @@ from pauc_core.metrics import pauc
 from pauc_core.solver.method import DIVERGED, Method, Outcome, State
 from pauc_core.solver.problem import Iterate, Part, Problem, Work
 from pauc_core.solver.streams import stream
-from pauc_core.solver.trace import Row, Trace
+from pauc_core.solver.trace import MEASURES, OWN, Row, Trace
+
+SCORED = "scored"  # the iterate that is the method's answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,7 @@ class Look:
 
 @dataclass(kw_only=True)
 class Progress:
-    """All that a run needs to go on where it was."""
+    """All that a run needs to go on where it was; looks by the name of the iterate."""
 
     state: State
     step: int = 0
@@ -58,21 +60,30 @@ class Progress:
     wall: float = 0.0
     next_look: int = 0
     trace: Trace = field(default_factory=Trace)
-    best: Look | None = None
-    last: Look | None = None
+    best: dict[str, Look] = field(default_factory=dict)
+    last: dict[str, Look] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A finished run: how it ended, its trace, its best look on validation and its last one."""
+    """A finished run: how it ended, its trace, each iterate's best look on validation and last."""
 
     outcome: Outcome
     reason: str
     trace: Trace
-    best: Look | None
-    last: Look | None
+    best_looks: dict[str, Look]
+    last_looks: dict[str, Look]
     seconds: float
     state: State
+
+    @property
+    def best(self) -> Look | None:
+        """The best look at the method's answer."""
+        return self.best_looks.get(SCORED)
+
+    @property
+    def last(self) -> Look | None:
+        return self.last_looks.get(SCORED)
 
 
 class Keeper(Protocol):
@@ -97,9 +108,9 @@ def solve(
 ) -> Result:
     """Run a method until its budget is spent and look at it at the given epochs.
 
-    The clock runs inside ``init`` and ``step`` alone. The best look is the one with the highest
-    pAUC on validation (without validation data, the last). A step's randomness depends on seed,
-    name and step alone, so a run that was cut and resumed gives the same bits.
+    The clock runs inside ``init`` and ``step`` alone. An iterate's best look is the one with its
+    highest pAUC on validation (without validation data, the last). A step's randomness depends on
+    seed, name and step alone, so a run that was cut and resumed gives the same bits.
     """
     looks = sorted({0.0, *looks})
     progress = _begin(method, problem, seed, keeper)
@@ -168,45 +179,56 @@ def _look(
 ) -> Outcome | None:
     """Score every iterate, append a row; return an outcome if the run has gone bad."""
     state = progress.state
-    row: Row = {
+    counters: Row = {
         "step": progress.step,
         "epoch": state.epochs,
         "work": progress.work,
         "seconds": progress.seconds,
         "wall": progress.wall,
     }
-    seen: dict[str, tuple[np.ndarray | None, np.ndarray | None]] = {}
-    for which, iterate in state.iterates().items():
-        suffix = "" if which == "scored" else f"_{which}"
-        scores = _scores(problem, iterate, problem.looked)
-        if not np.all(np.isfinite(scores)):
-            if which == "scored":
-                return Outcome.NONFINITE
-            continue
-        valid = None if problem.valid is None else _scores(problem, iterate, problem.valid)
-        test_scores = None if test is None else _scores(problem, iterate, test)
-        row[f"objective{suffix}"] = problem.objective(scores)
-        row[f"pauc_train{suffix}"] = _pauc(problem, problem.looked, scores)
-        row[f"pauc_valid{suffix}"] = _pauc(problem, problem.valid, valid)
-        row[f"pauc_test{suffix}"] = _pauc(problem, test, test_scores)
-        seen[which] = valid, test_scores
-    start = progress.trace.rows[0]["objective"] if len(progress.trace) else row["objective"]
-    if not np.isfinite(row["objective"]):
+    # An iterate beside the scored one that is not finite is left out and does not end the run.
+    seen = {
+        which: look
+        for which, iterate in state.iterates().items()
+        if (look := _seen(problem, iterate, test, counters)) is not None
+    }
+    if SCORED not in seen or not np.isfinite(seen[SCORED].row["objective"]):
         return Outcome.NONFINITE
-    row.update(state.own())
+    row = seen[SCORED].row
+    for which, look in seen.items():
+        if which != SCORED:
+            row |= {f"{name}_{which}": look.row[name] for name in MEASURES}
+    row |= {f"{OWN}{name}": value for name, value in state.own().items()}
+    start = progress.trace.rows[0]["objective"] if len(progress.trace) else row["objective"]
     progress.trace.append(row)
     if watch is not None:
         watch(row)
     if row["objective"] > DIVERGED * max(abs(start), 1e-12):
         return Outcome.DIVERGED
-    valid, test_scores = seen["scored"]
-    look = Look(row=row, iterate=_copy(state.iterates()["scored"]), valid=valid, test=test_scores)
-    progress.last = look
-    best = progress.best
-    # Where nothing is held out there is nothing to choose by: the last look stands.
-    if best is None or not row["pauc_valid"] <= best.row["pauc_valid"]:
-        progress.best = look
+    for which, look in seen.items():
+        progress.last[which] = look
+        best = progress.best.get(which)
+        # Where nothing is held out there is nothing to choose by: the last look stands.
+        if best is None or not look.row["pauc_valid"] <= best.row["pauc_valid"]:
+            progress.best[which] = look
     return None
+
+
+def _seen(problem: Problem, iterate: Iterate, test: Part | None, counters: Row) -> Look | None:
+    """Scores and measures of one iterate, or None where a score is not finite."""
+    train = _scores(problem, iterate, problem.looked)
+    valid = None if problem.valid is None else _scores(problem, iterate, problem.valid)
+    test_scores = None if test is None else _scores(problem, iterate, test)
+    if not all(np.isfinite(x).all() for x in (train, valid, test_scores) if x is not None):
+        return None
+    row = {
+        **counters,
+        "objective": problem.objective(train),
+        "pauc_train": _pauc(problem, problem.looked, train),
+        "pauc_valid": _pauc(problem, problem.valid, valid),
+        "pauc_test": _pauc(problem, test, test_scores),
+    }
+    return Look(row=row, iterate=_copy(iterate), valid=valid, test=test_scores)
 
 
 def _scores(problem: Problem, iterate: Iterate, part: Part) -> np.ndarray:
@@ -231,8 +253,8 @@ def _result(outcome: Outcome, progress: Progress) -> Result:
         outcome=outcome,
         reason=outcome.sentence,
         trace=progress.trace,
-        best=progress.best,
-        last=progress.last,
+        best_looks=progress.best,
+        last_looks=progress.last,
         seconds=progress.seconds,
         state=progress.state,
     )

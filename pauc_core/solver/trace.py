@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-COLUMNS = (
-    "step",
-    "epoch",  # the paper's count: sampled rows over training rows
-    "work",  # rows through the model, forward or back, each pass counted once
-    "seconds",  # process time inside init and step, all threads added up
-    "wall",  # elapsed time inside init and step
-    "objective",
-    "pauc_train",
-    "pauc_valid",
-    "pauc_test",
-)
+# Every look has these, in this order.
+COLUMNS = {
+    "step": "steps taken",
+    "epoch": "the paper's count: sampled rows over training rows",
+    "work": "rows through the model, forward or back, each pass counted once",
+    "seconds": "process time inside init and step, all threads added up",
+    "wall": "elapsed time inside init and step",
+    "objective": "the exact objective (3), or the SoRR loss",
+    "pauc_train": "pAUC at the looked-at training rows",
+    "pauc_valid": "pAUC on validation",
+    "pauc_test": "pAUC on test",
+}
+MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
+# After them: the measures of an iterate beside the scored one, as pauc_test_w, and the method's
+# own numbers, as own_gap.
+OWN = "own_"
 
 Row = dict[str, float]
 
 
 class Trace:
-    """Rows with the common columns first and a method's own columns after them."""
+    """Rows with the common columns first, other iterates' and the method's own after them."""
 
     def __init__(self, rows: list[Row] | None = None) -> None:
         self.rows: list[Row] = []

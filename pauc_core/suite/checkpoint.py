@@ -49,8 +49,8 @@ class FileKeeper:
         packed["state"] = _pack_fields(progress.state)
         packed["trace"] = progress.trace.rows
         for name in ("best", "last"):
-            look = getattr(progress, name)
-            packed[name] = None if look is None else _pack_fields(look)
+            looks = getattr(progress, name)
+            packed[name] = {which: _pack_fields(look) for which, look in looks.items()}
         packed["mark"] = self.mark
         with atomic_path(self.path) as temporary:
             torch.save(packed, temporary)
@@ -70,15 +70,15 @@ class FileKeeper:
             return None
         state = dataclasses.replace(template, **_unpack(packed.pop("state")))
         trace = Trace(packed.pop("trace"))
-        best, last = (_look(packed.pop(name)) for name in ("best", "last"))
+        best, last = (_looks(packed.pop(name)) for name in ("best", "last"))
         return Progress(state=state, trace=trace, best=best, last=last, **_unpack(packed))
 
     def forget(self) -> None:
         self.path.unlink(missing_ok=True)
 
 
-def _look(packed: dict[str, Any] | None) -> Look | None:
-    return None if packed is None else Look(**_unpack(packed))
+def _looks(packed: dict[str, Any]) -> dict[str, Look]:
+    return {which: Look(**_unpack(look)) for which, look in packed.items()}
 
 
 def _pack_fields(value: Any) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from typing import Any
 
 import yaml
 
+from pauc_core.solver.trace import MEASURES
 from pauc_core.suite.configuration import Suite, load
-from pauc_core.suite.one_run import MEASURES, run_one
+from pauc_core.suite.one_run import run_one
 from pauc_core.suite.provenance import code_digest
 from pauc_core.suite.run_spec import run_of
 

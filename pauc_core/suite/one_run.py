@@ -16,12 +16,11 @@ from pauc_core.data.prepared import Prepared, load_prepared
 from pauc_core.data.splits import split
 from pauc_core.models.linear import LinearModel
 from pauc_core.solver import Budget, Keeper, Look, Method, Model, Part, Problem, Result, solve
+from pauc_core.solver.loop import SCORED
 from pauc_core.solver.streams import stream
-from pauc_core.solver.trace import Row
+from pauc_core.solver.trace import MEASURES, Row
 from pauc_core.suite.configuration import method_class
 from pauc_core.suite.run_spec import RunSpec
-
-MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
 
 
 def run_one(
@@ -166,10 +165,13 @@ def _set_threads(run: RunSpec) -> None:
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    """Best and last look as flat columns; the iterate beside the scored one keeps its suffix."""
+    """Best and last look as flat columns; another iterate's own best look has its suffix."""
     numbers: dict[str, Any] = {"outcome": result.outcome.value, "reason": result.reason}
     if result.best is not None and result.last is not None:
         numbers.update({k: v for k, v in result.best.row.items() if k not in ("seconds", "wall")})
+        for which, look in result.best_looks.items():
+            if which != SCORED:
+                numbers.update({f"{k}_{which}": look.row[k] for k in ("epoch", *MEASURES)})
         numbers.update({f"last_{k}": v for k, v in result.last.row.items() if k in MEASURES})
         numbers["last_epoch"] = result.last.row["epoch"]
         numbers["last_step"] = result.last.row["step"]
