@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pauc_core.suite import columns
+from pauc_core.suite.frames import make_frame, write_frames
+
 TASKS = [f"D{i}" for i in range(1, 6)]
 LINEAR = [
     "agd_sbcd", "dca", "proximal_dca", "proximal_dca_normalised", "svm_pauc_tight",
@@ -68,7 +71,7 @@ def write_collected(
     fail: tuple[tuple[str, str], ...] = (),
     stale: tuple[str, ...] = (),
 ) -> Path:
-    """Write the frames of a scale; leave out experiments, let (dataset, method) cells fail."""
+    """Write the frames of a scale; leave out experiments, let (dataset, method) pairs fail."""
     rng = np.random.default_rng(0)
     summaries: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
@@ -91,24 +94,32 @@ def write_collected(
                     value = 0.6 + 0.02 * trial
                     trials.append({
                         **cell, "trial": trial, "params": json.dumps({"c": 10.0**trial}),
-                        "pauc_valid": value, "objective": 1 - value, "epochs": 2.0, "seconds": 1.5,
-                        "last_pauc_train": value, "last_epoch": 2.0, "outcome": "budget",
-                        "chosen": trial == 2,
+                        "pauc_valid": value, "last_objective": 1 - value, "epoch": 2.0,
+                        "last_pauc_train": value, "last_epoch": 2.0, "seconds": 1.5,
+                        "outcome": "budget", "reason": "", "chosen": trial == 2,
                     })  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
     names = dict.fromkeys(d for sets, _ in experiments(scale).values() for d in sets)
     frames = {
         "summaries": summaries, "traces": traces, "roc": roc, "trials": trials,
         "datasets": [_dataset(name) for name in names],
     }  # fmt: skip
-    for name, frame_rows in frames.items():
-        pd.DataFrame(frame_rows).to_parquet(folder / f"{name}.parquet")
     made = {"commit": "0" * 12, "versions": {"torch": "2.13.0"}, "machine": {"cores": 2}}
     meta = {
         "scale": scale, "command": "make reproduce",
         "experiments": dict.fromkeys(experiments(scale), made),
     }  # fmt: skip
-    (folder / "meta.json").write_text(json.dumps(meta))
+    made_frames = {
+        name: make_frame(name, pd.DataFrame(rows), "made up") for name, rows in frames.items()
+    }
+    write_frames(folder, made_frames, meta)
+    return folder
+
+
+def write_few(folder: Path, **frames: pd.DataFrame) -> Path:
+    """Write frames that have some of their columns and leave the others empty."""
+    full = {name: pd.DataFrame(columns=columns.names(name)) for name in columns.FRAMES}
+    full |= {name: frame.reindex(columns=columns.names(name)) for name, frame in frames.items()}
+    write_frames(folder, full, {"scale": "default"})
     return folder
 
 
@@ -151,7 +162,8 @@ def _summary(
     if failed:
         numbers = dict.fromkeys(numbers, float("nan"))
     return {
-        **cell, "label": cell["method"], "seed": seed,
+        **cell, "label": cell["method"], "seed": seed, "goal": "pauc", "loss": "logistic",
+        "model": "linear",
         "outcome": "nonfinite" if failed else "budget",
         "reason": "A score was not finite." if failed else "The budget was used up.",
         **numbers, "seconds": last["seconds"] * (20 if cell["method"] == "svm_pauc_tight" else 1),
@@ -182,5 +194,7 @@ def _dataset(dataset: str) -> dict[str, Any]:
         "provenance": kind,
         "generated": kind == "generated", "n": counts[0], "width": counts[1],
         "positives": 1077, "negatives": counts[0] - 1077, "test_rows": counts[2],
+        "test_positives": 300, "train_rows": counts[0], "train_positives": 1077,
+        "valid_rows": 0, "valid_positives": 0, "details": "{}",
         "checksum": "c" * 64,
     }  # fmt: skip

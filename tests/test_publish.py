@@ -13,7 +13,7 @@ from pauc_core.report.compare import make_comparison
 from pauc_core.report.readme import BEGIN, END, measured_part
 from pauc_core.report.tables import make_tables
 from pauc_core.suite.provenance import code_digest
-from pauc_core.suite.publish import merge
+from pauc_core.suite.publish import mark_stale, merge
 from tests.collected_fixture import write_collected
 
 LINEAR = "linear-gen"
@@ -77,6 +77,7 @@ def test_what_is_stale_is_found_anew(published: Path, tmp_path: Path) -> None:
     present = code_digest("baselines.controls:RandomScores")
     later = write_collected(tmp_path / "later", stale=("agd_sbcd",))
     merge(only(later, LINEAR, code_digest=present), published)
+    mark_stale(published)
     frame = pd.read_parquet(published / "summaries.parquet")
     assert not frame[frame["experiment"] == LINEAR]["stale"].any()
     assert frame[frame["experiment"] != LINEAR]["stale"].all(), "no code has the digest abc123"

@@ -10,9 +10,10 @@ import pytest
 
 from pauc_core.report.frames import load_collected, load_reports
 from pauc_core.report.race import against_each_trial, time_spent
+from tests.collected_fixture import write_few
 
 REPORTS = Path(__file__).resolve().parents[1] / "config" / "reports.yaml"
-CELL = {"experiment": "race-gen", "dataset": "gen-a9a"}
+RUN = {"experiment": "race-gen", "dataset": "gen-a9a"}
 
 
 @pytest.fixture
@@ -28,18 +29,18 @@ def collected(tmp_path: Path):
     traces = pd.concat([looks.assign(seed=0), other.assign(seed=1)])
     grid = [(0.1, 0.65, 8.0), (1.0, 0.795, 12.0), (10.0, 0.9, 20.0)]
     trials = [
-        {**CELL, "method": "svm_pauc_tight", "trial": i, "params": json.dumps({"C": c}),
+        {**RUN, "method": "svm_pauc_tight", "trial": i, "params": json.dumps({"C": c}),
          "last_pauc_train": level, "last_epoch": 5.0, "seconds": seconds, "chosen": i == 1}
         for i, (c, level, seconds) in enumerate(grid)
     ]  # fmt: skip
     frames = {
-        "summaries": [{**CELL, "method": "agd_sbcd", "seed": s, "seconds": 6.0} for s in (0, 1)],
-        "traces": traces.assign(**CELL, method="agd_sbcd"),
-        "trials": trials,
+        "summaries": pd.DataFrame(
+            [{**RUN, "method": "agd_sbcd", "seed": s, "seconds": 6.0} for s in (0, 1)]
+        ),
+        "traces": traces.assign(**RUN, method="agd_sbcd"),
+        "trials": pd.DataFrame(trials),
     }
-    for name, frame in frames.items():
-        pd.DataFrame(frame).to_parquet(tmp_path / f"{name}.parquet")
-    return load_collected(tmp_path)
+    return load_collected(write_few(tmp_path, **frames))
 
 
 def test_each_trial_of_the_rival_is_passed_at_the_first_look_above_it_or_never(collected):

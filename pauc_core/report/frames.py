@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,29 +11,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
-KEYS = ["experiment", "dataset", "method"]
-COLUMNS: dict[str, list[str]] = {
-    "summaries": [
-        *KEYS, "label", "seed", "outcome", "reason", "pauc_test", "pauc_valid", "pauc_train",
-        "objective", "epoch", "last_pauc_test", "last_pauc_train", "last_objective", "last_epoch",
-        "pauc_test_w", "test_low", "test_high", "seconds", "wall", "peak_mb", "params", "tuned",
-        "code_digest", "stale", "data_checksum", "provenance", "n_train_pos", "n_train_neg",
-        "n_test", "m", "n", "fpr_low", "fpr_high", "versions", "path", "budget", "precision",
-    ],
-    "traces": [
-        *KEYS, "seed", "step", "epoch", "work", "seconds", "wall", "objective", "pauc_train",
-        "pauc_valid", "pauc_test", "pauc_train_w",
-    ],
-    "roc": [*KEYS, "seed", "fpr", "tpr"],
-    "trials": [
-        *KEYS, "trial", "params", "pauc_valid", "objective", "epochs", "last_pauc_train",
-        "last_epoch", "seconds", "outcome", "chosen",
-    ],
-    "datasets": [
-        "dataset", "task", "title", "kind", "provenance", "generated", "n", "width", "positives",
-        "negatives", "checksum",
-    ],
-}  # fmt: skip
+from pauc_core.suite import columns
+from pauc_core.suite.frames import read_frames
+
+KEYS = list(columns.KEYS)
 PROVENANCE = {
     "paper": "the paper's data",
     "stand-in": "an open stand-in",
@@ -50,7 +30,7 @@ class ReportError(ValueError):
 
 @dataclass(frozen=True)
 class Collected:
-    """The collected frames of one scale; a frame that is not there is empty."""
+    """The collected frames of one scale; their columns are in pauc_core/suite/columns.py."""
 
     summaries: pd.DataFrame
     traces: pd.DataFrame
@@ -148,18 +128,8 @@ def load_collected(folder: str | Path) -> Collected:
         raise ReportError(
             f"{folder}: no summaries.parquet; collect the runs first (the rule collect writes it)."
         )
-    frames = {name: _frame(folder / f"{name}.parquet", want) for name, want in COLUMNS.items()}
-    meta_path = folder / "meta.json"
-    meta = json.loads(meta_path.read_text(encoding="utf-8")) if meta_path.is_file() else {}
+    frames, meta = read_frames(folder)
     return Collected(**frames, meta=meta)
-
-
-def _frame(path: Path, columns: list[str]) -> pd.DataFrame:
-    frame = pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=columns)
-    for name in columns:
-        if name not in frame:
-            frame[name] = pd.NA if frame.empty else float("nan")
-    return frame
 
 
 def load_reports(path: str | Path, scale: str) -> Reports:

@@ -129,13 +129,13 @@
   }
   function drawTrials() {
     const rows = data.trials[at("trial-cell").value] || [];
-    const y = rows.some((r) => r.pauc_valid !== null) ? "pauc_valid" : "objective";
+    const y = rows.some((r) => r.pauc_valid !== null) ? "pauc_valid" : "last_objective";
     Plotly.react("trial-chart", [{ x: rows.map((r) => r.trial), y: rows.map((r) => r[y]), text: rows.map((r) => r.params), type: "scatter", mode: "markers",
       marker: { size: rows.map((r) => r.chosen ? 14 : 8), color: rows.map((r) => r.chosen ? "#0072b2" : "#9aa7b3"), symbol: rows.map((r) => r.chosen ? "star" : "circle") },
       hovertemplate: "%{text}<br>%{y:.5~g}<extra></extra>" }],
       { ...layout, showlegend: false, xaxis: { ...axis("trial"), dtick: Math.ceil(rows.length / 20) || 1 }, yaxis: axis(y === "pauc_valid" ? "pAUC, validation" : "objective") }, settings);
     tableOf(at("trial-table"), ["Trial", "Hyper-parameters", "pAUC, validation", "Objective", "Epochs", "CPU s", "Outcome", "Chosen"],
-      rows.map((r) => [r.trial, r.params, r.pauc_valid, r.objective, r.epochs, r.seconds, r.outcome, r.chosen ? "chosen" : ""]));
+      rows.map((r) => [r.trial, r.params, r.pauc_valid, r.last_objective, r.epoch, r.seconds, r.outcome, r.chosen ? "chosen" : ""]));
   }
   const cells = Object.keys(data.trials);
   if (cells.length) {

@@ -13,13 +13,13 @@ import pandas as pd
 
 from pauc_core.data.prepared import load_prepared
 from pauc_core.data.statistics import table
-from pauc_core.files import atomic_path, write_json
 from pauc_core.metrics import bootstrap_interval, roc_curve_points
 from pauc_core.solver.streams import stream
+from pauc_core.suite.columns import KEYS, check
+from pauc_core.suite.frames import make_frame, write_frames
 from pauc_core.suite.provenance import code_digest, commit, machine, versions
 
-KEYS = ["experiment", "dataset", "method", "seed"]
-FRAMES = ("summaries", "traces", "roc", "trials", "datasets")
+RUN = [*KEYS, "seed"]
 ROC_POINTS = 200
 
 
@@ -40,46 +40,41 @@ def collect(
     for path in sorted(summaries):
         found = [json.loads(line) for line in path.read_text().splitlines()]
         scores = pd.read_csv(path.parent / "scores.csv.gz")
+        check("scores", scores.columns, path.parent / "scores.csv.gz")
         for line in found:
+            check("summaries", line, path)
             own = scores[(scores["seed"] == line["seed"]) & (scores["part"] == "test")]
             interval, curve = _test_part(line, own)
             lines.append({**line, **interval, "stale": is_stale(line), "path": _short(path, out)})
             curves.append(curve)
         trace = pd.read_csv(path.parent / "traces.csv")
-        for position, key in enumerate(KEYS[:3]):
+        for position, key in enumerate(KEYS):
             trace.insert(position, key, found[0][key])
+        check("traces", trace.columns, path.parent / "traces.csv")
         traces.append(trace)
-    frame = pd.DataFrame(lines)
-    for column in ("params", "versions", "budget"):
-        frame[column] = frame[column].map(lambda value: json.dumps(value, sort_keys=True))
     frames = {
-        "summaries": frame.sort_values(KEYS),
-        "traces": pd.concat(traces).sort_values([*KEYS, "step"]),
-        "roc": pd.concat(curves).sort_values([*KEYS, "fpr"], kind="stable"),
+        "summaries": make_frame("summaries", pd.DataFrame(lines), out).sort_values(RUN),
+        "traces": make_frame("traces", pd.concat(traces), out).sort_values([*RUN, "step"]),
+        "roc": make_frame("roc", pd.concat(curves), out).sort_values([*RUN, "fpr"], kind="stable"),
         "trials": _trials(trials),
-        "datasets": pd.DataFrame(
-            [row for path in sorted(datasets) for row in table(load_prepared(path.parent))]
-        ),
+        "datasets": make_frame("datasets", pd.DataFrame(_counts(datasets)), out),
     }
-    for name, content in frames.items():
-        with atomic_path(out / f"{name}.parquet") as temporary:
-            content.reset_index(drop=True).to_parquet(temporary)
     made = {"commit": commit(root), "machine": machine(), "versions": versions()}
     meta = {
         "scale": scale,
         "settings": {key: settings.get(key) for key in ("subset", "device")},
         "command": f"snakemake --cores all --config scale={scale}",
-        "experiments": dict.fromkeys(sorted(set(frame["experiment"])), made),
+        "experiments": dict.fromkeys(sorted(set(frames["summaries"]["experiment"])), made),
     }
-    write_json(out / "meta.json", meta)
-    print(f"collected {len(frame)} runs", file=sys.stderr)
+    write_frames(out, frames, meta)
+    print(f"collected {len(lines)} runs", file=sys.stderr)
 
 
 def _test_part(line: dict[str, Any], scores: pd.DataFrame) -> tuple[dict[str, Any], pd.DataFrame]:
     """Bootstrap interval of the test pAUC and the ROC curve, thinned to what a plot can show."""
-    keys = {key: line[key] for key in KEYS}
+    keys = {key: line[key] for key in RUN}
     if scores.empty or line["goal"] == "sorr":
-        empty = pd.DataFrame({**{k: pd.Series(dtype=object) for k in KEYS}, "fpr": [], "tpr": []})
+        empty = pd.DataFrame({**{k: pd.Series(dtype=object) for k in RUN}, "fpr": [], "tpr": []})
         return {"test_low": None, "test_high": None}, empty
     labels, values = scores["label"].to_numpy() == 1, scores["score"].to_numpy()
     low, high = bootstrap_interval(
@@ -106,12 +101,15 @@ def _short(path: Path, out: Path) -> str:
     return str(path.relative_to(scale)) if path.is_relative_to(scale) else path.name
 
 
+def _counts(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    return [row for path in sorted(paths) for row in table(load_prepared(path.parent))]
+
+
 def _trials(paths: Iterable[Path]) -> pd.DataFrame:
-    rows = [row for path in sorted(set(paths)) for row in json.loads(path.read_text())]
-    columns = ["experiment", "dataset", "method", "trial", "params", "pauc_valid", "objective"]
-    columns += ["epochs", "last_pauc_train", "last_epoch", "seconds", "outcome", "reason", "chosen"]
-    frame = pd.DataFrame(rows).rename(columns={"last_objective": "objective", "epoch": "epochs"})
-    if not rows:
-        return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})
-    frame["params"] = frame["params"].map(lambda value: json.dumps(value, sort_keys=True))
-    return frame.reindex(columns=columns)
+    rows: list[dict[str, Any]] = []
+    for path in sorted(set(paths)):
+        found = json.loads(path.read_text())
+        for row in found:
+            check("trials", row, path)
+        rows += found
+    return make_frame("trials", pd.DataFrame(rows), "trials")

@@ -7,7 +7,6 @@ without it everything is made again from the frames that are there. No solver ru
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -15,13 +14,14 @@ from typing import Any
 
 import pandas as pd
 
-from pauc_core.files import atomic_path, write_json
 from pauc_core.report.claims import make_claims
 from pauc_core.report.compare import make_comparison
 from pauc_core.report.figures import make_figures
 from pauc_core.report.page import make_page
 from pauc_core.report.tables import make_tables
-from pauc_core.suite.collect import FRAMES, KEYS, collect, is_stale
+from pauc_core.suite.collect import RUN, collect, is_stale
+from pauc_core.suite.columns import FRAMES, ColumnError
+from pauc_core.suite.frames import read_frames, write_frames
 
 REFERENCE, REPORTS = Path("reference"), Path("config/reports.yaml")
 
@@ -33,6 +33,7 @@ def publish(published: Path, scale: Path | None = None) -> None:
         _take(scale, published)
     if not (collected / "meta.json").exists():
         raise SystemExit(f"{collected} holds no collected frames; name the folder of a scale.")
+    mark_stale(collected)
     inputs = (collected, REFERENCE, REPORTS)
     make_tables(*inputs, published / "tables")
     make_figures(*inputs, published / "figures")
@@ -77,24 +78,27 @@ def _take(scale: Path, published: Path) -> None:
 
 def merge(fresh: Path, published: Path) -> None:
     """Put collected frames into those that are published, experiment by experiment."""
-    meta = json.loads((fresh / "meta.json").read_text())
-    there = published / "meta.json"
-    old = json.loads(there.read_text()) if there.exists() else {"experiments": {}}
-    if old.get("scale", meta["scale"]) != meta["scale"]:
+    frames, meta = read_frames(fresh)
+    if not (published / "meta.json").exists():
+        write_frames(published, frames, meta)
+        return
+    before, old = read_frames(published)
+    if old["scale"] != meta["scale"]:
         raise SystemExit(
             f"{published} holds the scale {old['scale']!r} and {fresh} the scale "
             f"{meta['scale']!r}: two scales can't mix, name another folder."
         )
-    published.mkdir(parents=True, exist_ok=True)
-    for name in FRAMES:
-        frame = pd.read_parquet(fresh / f"{name}.parquet")
-        if old["experiments"]:
-            frame = _with_others(frame, pd.read_parquet(published / f"{name}.parquet"), meta)
-        if name == "summaries":  # the code may have changed since the others were collected
-            frame["stale"] = [is_stale(line) for line in frame.to_dict("records")]
-        with atomic_path(published / f"{name}.parquet") as temporary:
-            frame.to_parquet(temporary)
-    write_json(there, {**meta, "experiments": {**old["experiments"], **meta["experiments"]}})
+    frames = {name: _with_others(frames[name], before[name], meta) for name in FRAMES}
+    experiments = {**old["experiments"], **meta["experiments"]}
+    write_frames(published, frames, {**meta, "experiments": experiments})
+
+
+def mark_stale(collected: Path) -> None:
+    """Find anew which runs' code has changed since: at every publication, not only at a new one."""
+    frames, meta = read_frames(collected)
+    summaries = frames["summaries"]
+    summaries["stale"] = [is_stale(line) for line in summaries.to_dict("records")]
+    write_frames(collected, frames, meta)
 
 
 def _with_others(frame: pd.DataFrame, before: pd.DataFrame, meta: dict[str, Any]) -> pd.DataFrame:
@@ -103,11 +107,14 @@ def _with_others(frame: pd.DataFrame, before: pd.DataFrame, meta: dict[str, Any]
         kept = before[~before["experiment"].isin(list(meta["experiments"]))]
     else:
         kept = before[~before["dataset"].isin(frame["dataset"])]
-    keys = [key for key in (*KEYS, "task", "trial", "step", "fpr") if key in frame]
+    keys = [key for key in (*RUN, "task", "trial", "step", "fpr") if key in frame]
     return pd.concat([kept, frame]).sort_values(keys, kind="stable").reset_index(drop=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
         sys.exit("usage: python -m pauc_core.suite.publish results/published [results/SCALE]")
-    publish(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) == 3 else None)
+    try:
+        publish(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) == 3 else None)
+    except ColumnError as error:
+        sys.exit(str(error))

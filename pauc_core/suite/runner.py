@@ -25,15 +25,14 @@ from pauc_core.solver import Outcome
 from pauc_core.solver.trace import COLUMNS, Row
 from pauc_core.suite.checkpoint import FileKeeper, fingerprint
 from pauc_core.suite.child import Child, Report, run_all
+from pauc_core.suite.columns import KEYS, check, names
 from pauc_core.suite.one_run import build_method, build_problem, rehearse, run_one
 from pauc_core.suite.provenance import code_digest, versions
 from pauc_core.suite.run_spec import RunSpec
 
 CHECKPOINT_SECONDS = 120.0
-TRIAL = (
-    "pauc_valid", "last_objective", "last_pauc_train", "epoch", "last_epoch", "seconds", "outcome",
-    "reason",
-)  # fmt: skip
+# What a trial tells of its summary.
+TRIAL = [n for n in names("trials") if n not in (*KEYS, "trial", "params", "chosen")]
 
 
 def run_seeds(
@@ -68,6 +67,8 @@ def run_seeds(
         traces.extend({"seed": seed, **row} for row in found["trace"])
         scores.extend((seed, *row) for row in found["scores"])
         keeper.forget()
+    for line in lines:
+        check("summaries", line, out / "summary.jsonl")
     write_csv(out / "traces.csv", traces, ["seed", *COLUMNS])
     _write_scores(out / "scores.csv.gz", scores)
     write_text(out / "summary.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
@@ -193,7 +194,7 @@ def write_csv(path: Path, rows: list[dict[str, Any]], first: list[str]) -> None:
 def _write_scores(path: Path, rows: list[tuple[Any, ...]]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["seed", "part", "row", "label", "score"])
+    writer.writerow(names("scores"))
     writer.writerows(rows)
     with atomic_path(path) as temporary:
         # No time stamp inside, so that equal scores are equal files.
