@@ -120,8 +120,8 @@ def test_a_cut_and_resumed_run_has_the_same_bits(line, goal, kind, tmp_path):
         )
 
     whole = run(4, None)
-    run(2, FileKeeper(tmp_path / "cut.pt", seconds=0))
-    resumed = run(4, FileKeeper(tmp_path / "cut.pt", seconds=0))
+    run(2, FileKeeper(tmp_path / "cut.npz", seconds=0))
+    resumed = run(4, FileKeeper(tmp_path / "cut.npz", seconds=0))
     for name, iterate in whole.state.iterates().items():
         assert same(iterate, resumed.state.iterates()[name])
     assert whole.last.row["objective"] == resumed.last.row["objective"]

@@ -247,7 +247,7 @@ def test_resumed_equals_uninterrupted(name: str, tmp_path: Path) -> None:
     method = METHODS[name]
     whole = solve(method, task, Budget(steps=6), [1, 2, 3], seed=1, name=name)
     for steps in (3, 6):
-        keeper = FileKeeper(tmp_path / "progress.pt", seconds=0.0)
+        keeper = FileKeeper(tmp_path / "progress.npz", seconds=0.0)
         again = solve(
             method, task, Budget(steps=steps), [1, 2, 3], seed=1, name=name, keeper=keeper
         )

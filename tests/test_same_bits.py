@@ -43,7 +43,7 @@ class Dying(FileKeeper):
 def test_a_run_that_was_cut_and_resumed_gives_the_same_bits(data, tmp_path):  # noqa: F811
     agd = replace(spec(AGD["use"]), looks=tuple(0.1 * i for i in range(20)))
     whole = run_one(agd, AGD["params"], 0, data)
-    saved = tmp_path / "saved.pt"
+    saved = tmp_path / "saved.npz"
     with pytest.raises(Stopped):
         run_one(agd, AGD["params"], 0, data, keeper=Dying(saved, 0.0))
     assert saved.exists()
@@ -66,13 +66,13 @@ def test_a_job_goes_on_from_its_own_progress_alone(data, tmp_path, monkeypatch):
     out = tmp_path / "out"
     runner.run_seeds(spec(), {"size": 0.1}, [0], data, out)
     monkeypatch.undo()
-    left = (out / ".checkpoint-0.pt").read_bytes()
+    left = (out / ".checkpoint-0.npz").read_bytes()
     for name, size in (("other", 0.7), ("fresh", 0.7)):
         (tmp_path / name).mkdir()
         if name == "other":
-            (tmp_path / name / ".checkpoint-0.pt").write_bytes(left)
+            (tmp_path / name / ".checkpoint-0.npz").write_bytes(left)
         runner.run_seeds(spec(), {"size": size}, [0], data, tmp_path / name)
-        assert not (tmp_path / name / ".checkpoint-0.pt").exists()
+        assert not (tmp_path / name / ".checkpoint-0.npz").exists()
     other, fresh, first = (
         (line["objective"], line["last_objective"])
         for line in (lines(tmp_path / name)[0] for name in ("other", "fresh", "out"))
@@ -82,7 +82,7 @@ def test_a_job_goes_on_from_its_own_progress_alone(data, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half a file", b"\x80\x02}"])
 def test_a_broken_progress_file_is_no_progress(tmp_path, content):
-    path = tmp_path / "saved.pt"
+    path = tmp_path / "saved.npz"
     path.write_bytes(content)
     assert FileKeeper(path, 1.0).load(State()) is None
 

@@ -199,9 +199,9 @@ def test_a_run_cut_at_any_step_and_resumed_gives_the_same_bits(tmp_path):
     looks = np.arange(0, 2, 0.5)
     whole = run(looks=looks)
     for cut in (1, 3, 6):
-        keeper = FileKeeper(tmp_path / f"{cut}.pt", seconds=0)
+        keeper = FileKeeper(tmp_path / f"{cut}.npz", seconds=0)
         run(looks=np.arange(0, 2, 0.25), budget=Budget(steps=cut), keeper=keeper)
-        resumed = run(looks=looks, keeper=FileKeeper(tmp_path / f"{cut}.pt", seconds=1e9))
+        resumed = run(looks=looks, keeper=FileKeeper(tmp_path / f"{cut}.npz", seconds=1e9))
         assert np.array_equal(resumed.last.iterate, whole.last.iterate)
         assert resumed.last.row["step"] == 8
 

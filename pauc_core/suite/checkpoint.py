@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import pickle
+import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -39,46 +40,42 @@ class FileKeeper:
             self.save(progress)
 
     def save(self, progress: Progress) -> None:
-        import torch
-
         packed = {
             field.name: _pack(getattr(progress, field.name))
             for field in dataclasses.fields(progress)
             if field.name not in ("state", "trace", "best", "last")
         }
         packed["state"] = _pack_fields(progress.state)
-        packed["trace"] = progress.trace.rows
+        packed["trace"] = _pack(progress.trace.rows)
         for name in ("best", "last"):
             looks = getattr(progress, name)
             packed[name] = {which: _pack_fields(look) for which, look in looks.items()}
         packed["mark"] = self.mark
         with atomic_path(self.path) as temporary:
-            torch.save(packed, temporary)
+            _write(temporary, packed)
         self.saved = time.monotonic()
 
     def load(self, template: State) -> Progress | None:
         """Saved progress, its state of the template's kind; None where this run has none."""
         if not self.path.exists():
             return None
-        import torch
-
         try:
-            packed = torch.load(self.path, weights_only=True)
-        except (RuntimeError, EOFError, pickle.UnpicklingError):
+            packed = _read(self.path)
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
             return None  # a machine that lost its power may leave a file without its content
         if packed.pop("mark", "") != self.mark:
             return None
-        state = dataclasses.replace(template, **_unpack(packed.pop("state")))
+        state = dataclasses.replace(template, **packed.pop("state"))
         trace = Trace(packed.pop("trace"))
         best, last = (_looks(packed.pop(name)) for name in ("best", "last"))
-        return Progress(state=state, trace=trace, best=best, last=last, **_unpack(packed))
+        return Progress(state=state, trace=trace, best=best, last=last, **packed)
 
     def forget(self) -> None:
         self.path.unlink(missing_ok=True)
 
 
 def _looks(packed: dict[str, Any]) -> dict[str, Look]:
-    return {which: Look(**_unpack(look)) for which, look in packed.items()}
+    return {which: Look(**look) for which, look in packed.items()}
 
 
 def _pack_fields(value: Any) -> dict[str, Any]:
@@ -86,11 +83,7 @@ def _pack_fields(value: Any) -> dict[str, Any]:
 
 
 def _pack(value: Any) -> Any:
-    """Numpy values as marked tensors: only tensors and plain values load without pickle."""
-    import torch
-
-    if isinstance(value, np.ndarray):
-        return {"__numpy__": torch.from_numpy(np.ascontiguousarray(value)), "shape": value.shape}
+    """Plain values, arrays and tensors, in dictionaries and lists."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
@@ -101,11 +94,44 @@ def _pack(value: Any) -> Any:
     return None if callable(value) else value
 
 
-def _unpack(value: Any) -> Any:
-    if isinstance(value, dict):
-        if "__numpy__" in value:
-            return value["__numpy__"].numpy().reshape(value["shape"])
-        return {key: _unpack(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_unpack(item) for item in value]
-    return value
+def _write(path: Path, packed: dict[str, Any]) -> None:
+    """An .npz file: arrays, and one line of JSON that names their places; nothing pickled."""
+    arrays: list[np.ndarray] = []
+    # Who has not imported torch holds no tensors.
+    tensor = getattr(sys.modules.get("torch"), "Tensor", ())
+
+    def place(value: Any) -> dict[str, Any]:
+        if isinstance(value, tensor):
+            arrays.append(value.detach().cpu().numpy())
+            # Sums over channels-last weights have bits of their own: strides are part of the value.
+            where = {"device": str(value.device), "strides": value.stride()}
+            return {"tensor": f"arr_{len(arrays) - 1}", **where}
+        if isinstance(value, np.ndarray):
+            arrays.append(value)
+            return {"array": f"arr_{len(arrays) - 1}"}
+        raise TypeError(f"A state cannot be saved that holds a {type(value).__name__}.")
+
+    tree = json.dumps(packed, default=place)
+    with path.open("wb") as file:
+        np.savez(file, *arrays, tree=np.array(tree))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with np.load(path, allow_pickle=False) as file:
+        content = {name: file[name] for name in file.files}
+
+    def place(value: dict[str, Any]) -> Any:
+        if value.keys() == {"array"}:
+            return content[value["array"]]
+        if value.keys() == {"tensor", "device", "strides"}:
+            import torch
+
+            found = torch.from_numpy(content[value["tensor"]])
+            empty = torch.empty_strided(
+                found.shape, value["strides"], dtype=found.dtype, device=value["device"]
+            )
+            return empty.copy_(found)
+        return value
+
+    packed: dict[str, Any] = json.loads(str(content["tree"]), object_hook=place)
+    return packed

@@ -50,7 +50,7 @@ def run_seeds(
     scores: list[tuple[Any, ...]] = []
     for seed in seeds:
         keeper = FileKeeper(
-            out / f".checkpoint-{seed}.pt",
+            out / f".checkpoint-{seed}.npz",
             CHECKPOINT_SECONDS,
             fingerprint([run.decides(), params, seed, digest, prepared.checksum, versions()]),
         )
