@@ -94,6 +94,18 @@ def test_a_baseline_imports_only_what_it_may():
         assert not extra, f"{path.relative_to(ROOT)} imports {sorted(extra)}"
 
 
+def test_nobody_uses_scikit_learns_private_modules():
+    for path in [*files("pauc_core/**/*.py"), *files("baselines/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            private = [n for n in names if n.startswith("sklearn.") and "._" in n]
+            assert not private, f"{path.relative_to(ROOT)} imports {private}"
+
+
 def test_a_baseline_knows_no_other():
     for path in files("baselines/*.py"):
         assert not {n for n in imports(path) if n.startswith("baselines")}, path

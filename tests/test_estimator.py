@@ -175,7 +175,13 @@ def test_few_negatives_in_the_band_warn():
     ("settings", "word"),
     [
         ({"fpr_low": 0.5, "fpr_high": 0.5}, "empty"),
-        ({"fpr_low": -0.1}, "fpr_low"),
+        ({"fpr_low": -0.1}, r"fpr_low is -0.1: expected a number in \[0, 1\)"),
+        ({"fpr_high": float("nan")}, "fpr_high is nan"),
+        ({"fpr_high": "half"}, "fpr_high is 'half'"),
+        ({"max_iter": 0}, "max_iter is 0: expected a whole number of at least 1"),
+        ({"max_iter": 2.5}, r"max_iter is 2\.5"),
+        ({"penalty": -1.0}, "penalty is -1.0"),
+        ({"random_state": "seed"}, "seed"),
         ({"loss": "hinge"}, "loss"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
         ({"fpr_low": 0.0, "fpr_high": 1e-6}, "negative"),
@@ -183,7 +189,7 @@ def test_few_negatives_in_the_band_warn():
 )
 def test_bad_settings_are_refused(settings, word):
     x, y = two_kinds(11, rows=300)
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises((ValueError, TypeError), match=word):
         PartialAUCClassifier(**settings).fit(x, y)
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
 from pauc_core.metrics import pauc, ranks, threshold_at_fpr
 from pauc_core.objective.losses import LOSSES
+from pauc_core.own_data.settings import check_choice, check_count, check_number
 from pauc_core.own_data.warm_fit import Band, ScaledRows, Watch, logistic_start, polish
 
 FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
@@ -74,20 +73,6 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         Iterations of both stages.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "fpr_low": [Interval(Real, 0, 1, closed="left")],
-        "fpr_high": [Interval(Real, 0, 1, closed="right")],
-        "loss": [StrOptions(set(LOSSES))],
-        "predict_fpr": [Interval(Real, 0, 1, closed="both")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["boolean"],
-    }
-
     def __init__(
         self,
         fpr_low: float = 0.05,
@@ -121,7 +106,6 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> Self:
         """Learn from rows X with two kinds of labels y; rows of one group are split together."""
         if refused:
@@ -130,10 +114,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
                 f"PartialAUCClassifier.fit does not take {names}: the band is a range of ranks, "
                 "which weights would blur; repeat or drop rows instead."
             )
-        if self.fpr_low >= self.fpr_high:
-            raise ValueError(
-                f"The band [{self.fpr_low}, {self.fpr_high}] is empty: expected fpr_low < fpr_high."
-            )
+        self._check_settings()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         positive = self._learn_classes(y)
         train, held_out = self._split(X, positive, groups)
@@ -212,6 +193,22 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         from pauc_core.own_data.model_file import load_model
 
         return load_model(path, cls)
+
+    def _check_settings(self) -> None:
+        check_number("fpr_low", self.fpr_low, 0, 1, ends="[)")
+        check_number("fpr_high", self.fpr_high, 0, 1, ends="(]")
+        if self.fpr_low >= self.fpr_high:
+            raise ValueError(
+                f"The band [{self.fpr_low}, {self.fpr_high}] is empty: expected fpr_low < fpr_high."
+            )
+        check_choice("loss", self.loss, LOSSES)
+        check_number("predict_fpr", self.predict_fpr, 0, 1)
+        check_number("validation_fraction", self.validation_fraction, 0, 1, ends="()")
+        check_number("penalty", self.penalty, 0, ends="[)")
+        check_count("max_iter", self.max_iter)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+        check_number("tol", self.tol, 0, ends="[)")
+        check_random_state(self.random_state)
 
     def _learn_classes(self, y: np.ndarray) -> np.ndarray:
         check_classification_targets(y)
