@@ -41,7 +41,7 @@ def fit_line(*more: str) -> list[str]:
 def test_fit_then_score(folder: Path, capsys):
     assert main(fit_line()) == 0
     assert "held-out pAUC" in capsys.readouterr().out
-    assert main(["score", "model.npz", "test.csv", "--repeats", "200", "--at", "0.1", "0.3"]) == 0
+    assert main(["score", "model.npz", "test.csv", "--at", "0.1", "0.3", "--roc", "r.png"]) == 0
     printed = capsys.readouterr().out
     model = PartialAUCClassifier.load("model.npz")
     test = table(1)
@@ -54,7 +54,7 @@ def test_fit_then_score(folder: Path, capsys):
     table_rows = {r[0]: [float(v) for v in r[1:3]] for r in rows if r and r[0] in ("0.1", "0.3")}
     assert table_rows["0.1"][0] <= 0.1
     assert table_rows["0.3"][1] > table_rows["0.1"][1] > table_rows["0.1"][0]
-    assert (folder / "model.roc.png").read_bytes()[:4] == b"\x89PNG"
+    assert (folder / "r.png").read_bytes()[:4] == b"\x89PNG"
     assert not list(folder.glob(".part-*"))
 
 

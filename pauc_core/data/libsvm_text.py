@@ -42,8 +42,13 @@ def read_libsvm(path: Path, width: int | None) -> tuple[np.ndarray, sparse.csr_m
     DataError : with the line number, for a malformed line, an index outside 1..width, an index
         that does not increase, or a value that is not finite
     """
-    from libsvm.commonutil import svm_read_problem
-
+    try:
+        from libsvm.commonutil import svm_read_problem
+    except ImportError as error:
+        raise DataError(
+            f"{path} is read as LIBSVM text, which needs the package libsvm-official: pip install "
+            "libsvm-official, or give the rows as CSV."
+        ) from error
     if not path.exists():
         raise DataError(f"{path} does not exist; fetch the dataset again.")
     if not path.stat().st_size:

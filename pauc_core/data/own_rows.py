@@ -12,7 +12,7 @@ import pandas as pd
 
 from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
-from pauc_core.data.table_loaders import READERS, group_numbers
+from pauc_core.data.table_loaders import READERS, group_numbers, read_table
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,20 @@ def read_rows(
     names: Sequence[str] | None = None,
     width: int | None = None,
 ) -> OwnRows:
-    """Read CSV, Parquet, or (any other ending) LIBSVM text.
+    """Read CSV, TSV, Parquet, or (any other ending) LIBSVM text.
 
     With ``names`` (of a fitted model) exactly these columns become features, in this order; with
     ``width`` LIBSVM rows get that many columns.
     """
     if not path.is_file():
-        raise DataError(f"{path} is not a file: give the path of a CSV, Parquet or LIBSVM file.")
-    kind = path.suffix.lower()
-    if kind not in READERS:
+        raise DataError(
+            f"{path} is not a file: give the path of a CSV, TSV, Parquet or LIBSVM file."
+        )
+    if path.suffix.lower() not in READERS:
         values, x = read_libsvm(path, width)
         return OwnRows(x, values, None)
-    table = _read(path, kind)
+    table = read_table(path)
+    table.columns = table.columns.map(str)
     if label is None:
         raise DataError(f"{path} is a table: name its label column with --label.")
     left = [label, *drop, *([group] if group else [])]
@@ -62,18 +64,6 @@ def read_rows(
     if group and names is None:
         groups = group_numbers(table[group], path)
     return OwnRows(_numbers(table[features], path), table[label].to_numpy(), groups)
-
-
-def _read(path: Path, kind: str) -> pd.DataFrame:
-    try:
-        table = READERS[kind](path)
-    except Exception as error:  # whatever another library's parser raises is about the file
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else "no content"
-        raise DataError(f"{path} cannot be read as {kind[1:]} ({reason}): repair it.") from error
-    if not len(table):
-        raise DataError(f"{path} has no rows: expected a header and at least one row.")
-    table.columns = table.columns.map(str)
-    return table
 
 
 def _numbers(features: pd.DataFrame, path: Path) -> pd.DataFrame:

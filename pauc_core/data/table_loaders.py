@@ -19,6 +19,7 @@ PARTS = {"train": TRAIN, "test": TEST}
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".csv": pd.read_csv,
     ".gz": pd.read_csv,
+    ".tsv": lambda path: pd.read_csv(path, sep="\t"),
     ".parquet": pd.read_parquet,
 }
 
@@ -36,7 +37,7 @@ def load_libsvm(name: str, entry: Entry, raw_dir: Path) -> Loaded:
 
 
 def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
-    """One's own file: CSV or Parquet with the label column `label`, or LIBSVM text.
+    """One's own file: CSV, TSV or Parquet with the label column `label`, or LIBSVM text.
 
     `positive` lists the label values that count as positive; `negative` the others (where it is
     left out the file must hold two values). Columns in `drop` are left out, `group` names a
@@ -48,12 +49,7 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         values, x = read_libsvm(path, None)
         y = to_labels(values, _with_negatives(entry, values, path), str(path))
         return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8))
-    try:
-        table = READERS[kind](path)
-    except Exception as error:  # whatever another library's parser raises is about the file
-        raise DataError(f"{path} cannot be read as {kind[1:]} ({error}); repair it.") from error
-    if table.empty:
-        raise DataError(f"{path} has no rows; expected a header and at least one row.")
+    table = read_table(path)
     for column in [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]:
         if column not in table.columns:
             raise DataError(
@@ -105,6 +101,24 @@ def from_matrix(x: Any, y: np.ndarray, part: np.ndarray, group: np.ndarray | Non
         return dense.astype(np.float32)
 
     return Loaded(rows, (x.shape[0], x.shape[1]), np.float32, y, part, ["label"], group)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A CSV, TSV or Parquet file with at least one row."""
+    kind = path.suffix.lower()
+    try:
+        table = READERS[kind](path)
+    except ImportError as error:
+        raise DataError(
+            f"{path} is a {kind[1:]} file, which needs the package pyarrow: pip install pyarrow, "
+            "or give the rows as CSV."
+        ) from error
+    except Exception as error:  # whatever another library's parser raises is about the file
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else "no content"
+        raise DataError(f"{path} cannot be read as {kind[1:]} ({reason}): repair it.") from error
+    if not len(table):
+        raise DataError(f"{path} has no rows: expected a header and at least one row.")
+    return table
 
 
 def group_numbers(column: pd.Series, path: Path) -> np.ndarray:

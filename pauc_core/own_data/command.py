@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = _one_line
             (fit if arguments.command == "fit" else score)(arguments)
     except ImportError as error:
-        return _fail(f"This needs the package {error.name}: pip install 'pauc-core[suite]'.")
+        return _fail(f"This needs the package {error.name}: pip install {error.name}.")
     except (OSError, ValueError) as error:
         return _fail(str(error))
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def fit(arguments: argparse.Namespace) -> None:
 
 
 def score(arguments: argparse.Namespace) -> None:
-    """``pauc score``: pAUC with its interval, rates at thresholds, and the ROC plot."""
+    """``pauc score``: pAUC with its interval, rates at thresholds, a ROC plot if asked for."""
     from pauc_core.data.own_rows import read_rows
     from pauc_core.metrics import auc, bootstrap_interval, pauc, threshold_at_fpr
     from pauc_core.own_data.classifier import PartialAUCClassifier
@@ -109,9 +109,9 @@ def score(arguments: argparse.Namespace) -> None:
         threshold = threshold_at_fpr(scores[~positive], rate)
         _rates(f"{rate:g}", positive, scores, threshold)
     _rates("predict", positive, scores, float(np.nextafter(0.0, 1.0)))
-    path = arguments.roc or arguments.model.with_suffix(".roc.png")
-    _draw(path, positive, scores, model.fpr_low, model.fpr_high, area)
-    print(f"\nROC plot   {path}")
+    if arguments.roc:
+        _draw(arguments.roc, positive, scores, model.fpr_low, model.fpr_high, area)
+        print(f"\nROC plot   {arguments.roc}")
 
 
 def _labels(values: np.ndarray, positive: str | None, path: Path) -> np.ndarray:
@@ -179,7 +179,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="pauc", description="Linear models for a band of false positive rates."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("fit", help="train on a CSV, Parquet or LIBSVM file")
+    one = commands.add_parser("fit", help="train on a CSV, TSV, Parquet or LIBSVM file")
     one.add_argument("train", type=Path)
     one.add_argument("--label", help="label column (not for LIBSVM)")
     one.add_argument("--positive", help="label of the positives, all others being negative")
@@ -197,7 +197,9 @@ def _parser() -> argparse.ArgumentParser:
     two.add_argument("--label", help="label column, if not the one of training")
     two.add_argument("--at", nargs="+", type=_rate, default=RATES, metavar="FPR")
     two.add_argument("--repeats", type=_count, default=1000, help="redraws of the bootstrap")
-    two.add_argument("--roc", type=Path, metavar="PNG", help="default: MODEL.roc.png")
+    two.add_argument(
+        "--roc", type=Path, metavar="PNG", help="draw the ROC curve (needs matplotlib)"
+    )
     two.add_argument("--seed", type=int, default=0)
     return parser
 
