@@ -1,5 +1,5 @@
 # Two commands do everything: `make reproduce` and `make test`.
-# Without make: python3 -m venv .venv; .venv/bin/pip install -r requirements.lock -e .[suite];
+# Without make: python3 -m venv .venv; .venv/bin/pip install -r requirements.lock -e '.[suite]';
 # .venv/bin/snakemake --cores all. The recipes below are these lines and little else.
 PYTHON ?= python3
 CORES ?= all
@@ -27,7 +27,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@command -v cc >/dev/null || command -v gcc >/dev/null || { echo "A C compiler is missing: install one (on Debian: apt-get install gcc python3-dev)." >&2; exit 1; }
 	rm -f $(STAMP)
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet -r requirements.lock -e '.[suite]'
+	$(BIN)/pip install --quiet -r requirements.lock -e '.[suite,dev]'
 	touch $(STAMP)
 
 reproduce: $(STAMP)
@@ -45,7 +45,7 @@ test: $(STAMP) lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP)
-	$(BIN)/pytest -n 2 --dist loadfile -m slow
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m slow
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run

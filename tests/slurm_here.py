@@ -39,6 +39,11 @@ def provide() -> None:
     apt = shutil.which("apt-get")
     if apt is None:
         raise NoCluster(f"{', '.join(_missing())} not found, and no apt-get to install them with.")
+    print(
+        f"Installing {' and '.join(PACKAGES)} on this machine with apt-get, for the test of the "
+        "workflow on a cluster; they stay.",
+        file=sys.stderr,
+    )
     # The packages start no service where a policy forbids it.
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     done = subprocess.run(

@@ -76,7 +76,8 @@ def on_the_cluster(folder: Path) -> Found:
 @pytest.mark.slow
 def test_the_workflow_runs_unchanged_on_slurm(tmp_path, capsys):
     try:
-        found = on_the_cluster(tmp_path)
+        with capsys.disabled():  # what is installed on this machine is said before
+            found = on_the_cluster(tmp_path)
     except NoCluster as why:
         pytest.skip(str(why))
     with capsys.disabled():

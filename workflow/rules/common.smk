@@ -3,6 +3,13 @@ import math
 import os
 from pathlib import Path
 
+# Snakemake puts the Snakefile's folder first on this process's path but last on a script's, where an
+# installed pauc_core would come before the one whose digests are taken here, and guests would be
+# found by grace. A job on a cluster reads this file too.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
+)
+
 from pauc_core.suite.provenance import code_digest
 from pauc_core.suite import configuration, run_spec
 
