@@ -8,10 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pauc_core.report.claims import make_claims
-from pauc_core.report.compare import make_comparison
 from pauc_core.report.readme import BEGIN, END, measured_part
-from pauc_core.report.tables import make_tables
+from pauc_core.report.report import build_report, write_tables
 from pauc_core.suite.provenance import code_digest
 from pauc_core.suite.publish import mark_stale, merge
 from tests.collected_fixture import write_collected
@@ -89,10 +87,7 @@ def test_two_scales_do_not_mix(published: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_published_is_what_the_present_code_makes_of_the_runs(tmp_path: Path) -> None:
-    collected = PUBLISHED / "collected"
-    make_tables(collected, REFERENCE, REPORTS, tmp_path / "tables")
-    make_comparison(collected, REFERENCE, REPORTS, tmp_path / "comparison.csv")
-    make_claims(collected, REFERENCE, REPORTS, tmp_path / "claims.csv")
+    write_tables(build_report(PUBLISHED / "collected", REFERENCE, REPORTS), tmp_path)
     made = [p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()]
     assert len(made) > 30
     for name in made:

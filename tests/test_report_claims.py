@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pauc_core.report.claims import judge_all
-from pauc_core.report.frames import load_collected, load_reports
+from pauc_core.report.frames import load_collected
 from pauc_core.report.paired import limits, paired_p
+from pauc_core.report.report import build_report
 from tests.collected_fixture import write_collected
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE, REPORTS = ROOT / "reference", ROOT / "config" / "reports.yaml"
 
 
-def judged(folder: Path, scale: str = "default") -> tuple[pd.DataFrame, pd.DataFrame]:
-    return judge_all(load_collected(folder), load_reports(REPORTS, scale), REFERENCE)
+def judged(folder: Path) -> pd.DataFrame:
+    return build_report(folder, REFERENCE, REPORTS).claims
 
 
 @pytest.fixture(scope="module")
 def claims(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    return judged(write_collected(tmp_path_factory.mktemp("default")))[0]
+    return judged(write_collected(tmp_path_factory.mktemp("default")))
 
 
 def whole(claims: pd.DataFrame) -> pd.Series:
@@ -63,14 +63,14 @@ def test_a_worse_method_fails_each_claim(tmp_path: Path) -> None:
     traces.loc[mine, "objective"] += 1.0
     traces.loc[mine, "pauc_train"] -= 0.4
     traces.to_parquet(folder / "traces.parquet")
-    found = whole(judged(folder)[0]).drop("test_pauc_over_mu")
+    found = whole(judged(folder)).drop("test_pauc_over_mu")
     assert set(found) == {"fails"}
 
 
 def test_what_did_not_run_is_not_run_and_a_failure_decides(tmp_path: Path) -> None:
     failing = [("gen-cifar10-lt", "agd_sbcd_deep"), ("gen-chest-features@D2", "dca")]
     folder = write_collected(tmp_path, drop=("sorr-gen",), fail=tuple(failing))
-    frame = judged(folder)[0]
+    frame = judged(folder)
     found = whole(frame)
     assert found["sorr_falls_faster_than_dca"] == "not run"
     assert found["best_on_long_tails"] == "fails"
@@ -86,7 +86,7 @@ def test_runs_without_a_common_seed_decide_nothing(tmp_path: Path) -> None:
     theirs = (summaries.method == "minibatch") & (summaries.seed == 0)
     kept = summaries[~theirs & (~mine | (summaries.seed == 0))]
     kept.to_parquet(folder / "summaries.parquet")
-    frame = judged(folder)[0]
+    frame = judged(folder)
     part = frame[(frame.claim == "best_deep_test_pauc") & (frame.scope == "D1")].set_index("rival")
     assert part.verdict["MB"] == "not run"
     assert part.note["MB"] == "no seed was run by both"
@@ -113,7 +113,7 @@ def test_never_exceeding_is_said_and_tested(tmp_path: Path) -> None:
     traces = pd.read_parquet(folder / "traces.parquet")
     traces.loc[traces.method == "agd_sbcd", "pauc_train"] = 0.01
     traces.to_parquet(folder / "traces.parquet")
-    frame = judged(folder)[0]
+    frame = judged(folder)
     part = frame[frame.claim == "exceeds_svm_within_one_epoch"].set_index("scope")
     assert "epochs to exceed never to never" in part.note["all"]
     assert part.p_value["D1"] == pytest.approx(2 ** (1 - 3))
@@ -126,7 +126,7 @@ def test_no_task_outweighs_another_in_the_claim_as_a_whole(tmp_path: Path) -> No
     mine = (traces.method == "agd_sbcd") & (traces.dataset == "gen-chest-features@D1")
     traces.loc[mine, "objective"] += 1000.0
     traces.to_parquet(folder / "traces.parquet")
-    frame = judged(folder)[0]
+    frame = judged(folder)
     row = frame[(frame.claim == "faster_per_epoch_than_dca") & (frame.scope == "all")]
     assert row.verdict.item() == "fails"
     assert row.seeds_in_favour.item() == "3 of 3"  # four tasks of five are won
@@ -134,7 +134,7 @@ def test_no_task_outweighs_another_in_the_claim_as_a_whole(tmp_path: Path) -> No
 
 def test_ranks_average_over_tasks_and_put_failures_last(tmp_path: Path) -> None:
     folder = write_collected(tmp_path, fail=(("gen-chest-features@D1", "exact_lbfgs"),))
-    ranks = judged(folder)[1]
+    ranks = build_report(folder, REFERENCE, REPORTS).ranks
     linear = ranks[ranks.group == "linear models"].set_index("method")
     assert linear.tasks.unique().tolist() == [9]
     summaries = load_collected(folder).summaries

@@ -15,12 +15,9 @@ from typing import Any
 
 import pytest
 
-from pauc_core.report.claims import make_claims
-from pauc_core.report.compare import make_comparison
-from pauc_core.report.figures import make_figures
 from pauc_core.report.frames import ReportError
-from pauc_core.report.page import make_page
-from pauc_core.report.tables import make_tables
+from pauc_core.report.page import small_enough
+from pauc_core.report.report import build_report, write_report
 from tests.collected_fixture import write_collected
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,29 +31,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     collected = write_collected(
         out / "collected", fail=(("gen-chest-features@D3", "dca"),), stale=("proximal_dca",)
     )
-    make_tables(collected, REFERENCE, REPORTS, out / "tables")
-    make_comparison(collected, REFERENCE, REPORTS, out / "comparison.csv")
-    make_claims(collected, REFERENCE, REPORTS, out / "claims.csv")
-    make_figures(collected, REFERENCE, REPORTS, out / "figures")
-    write(out, out / "index.html")
+    write_report(build_report(collected, REFERENCE, REPORTS), out)
     return out
-
-
-def write(folder: Path, page: Path) -> None:
-    make_page(
-        folder / "collected",
-        folder / "tables",
-        folder / "figures",
-        folder / "comparison.csv",
-        folder / "claims.csv",
-        REPORTS,
-        page,
-    )
 
 
 @pytest.fixture(scope="module")
 def page(made: Path) -> str:
-    return (made / "index.html").read_text(encoding="utf-8")
+    return (made / "report" / "index.html").read_text(encoding="utf-8")
 
 
 def own_markup(page: str) -> str:
@@ -111,16 +92,17 @@ def test_every_measured_number_has_its_runs_behind_it(page: str) -> None:
         assert seed[name] is not None
 
 
-def test_page_is_the_same_when_made_again(made: Path, page: str) -> None:
-    write(made, made / "again.html")
-    assert (made / "again.html").read_text(encoding="utf-8") == page
+def test_page_is_the_same_when_made_again_and_reads_nothing_back(made: Path, page: str) -> None:
+    written = [*made.glob("*.csv"), *made.glob("tables/*"), *made.glob("figures/*")]
+    assert len(written) > 30
+    for path in written:
+        path.write_text("spoilt")
+    assert build_report(made / "collected", REFERENCE, REPORTS).page == page
 
 
-def test_a_missing_table_is_one_sentence(made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made, tmp_path / "copy")
-    (tmp_path / "copy" / "tables" / "table3.csv").unlink()
-    with pytest.raises(ReportError, match=r"no table3\.csv; make the tables first"):
-        write(tmp_path / "copy", tmp_path / "index.html")
+def test_a_page_that_is_too_large_is_one_sentence() -> None:
+    with pytest.raises(ReportError, match="8,000,001 bytes; at most 8,000,000 are meant"):
+        small_enough("x" * 8_000_001)
 
 
 def chromium(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -173,5 +155,5 @@ def test_screenshot_is_kept(made: Path, tmp_path: Path) -> None:
     kept.mkdir(parents=True, exist_ok=True)
     picture = kept / "report.png"
     picture.unlink(missing_ok=True)
-    chromium(tmp_path, f"--screenshot={picture}", f"file://{made / 'index.html'}")
+    chromium(tmp_path, f"--screenshot={picture}", f"file://{made / 'report' / 'index.html'}")
     assert picture.stat().st_size > 50_000

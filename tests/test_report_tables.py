@@ -11,18 +11,13 @@ import pytest
 import yaml
 
 from pauc_core.report.budgets import sentence
-from pauc_core.report.compare import COLUMNS, compare, make_comparison
-from pauc_core.report.frames import (
-    ReportError,
-    load_collected,
-    load_reference,
-    load_reports,
-    open_report,
-)
-from pauc_core.report.layout import Builder, Table, show
+from pauc_core.report.compare import COLUMNS
+from pauc_core.report.frames import ReportError, load_collected, load_reference, load_reports
+from pauc_core.report.layout import Table, show
 from pauc_core.report.measured import exceed_times
 from pauc_core.report.readme import BEGIN, END, update_readme
-from pauc_core.report.tables import build_tables, make_tables, to_latex, to_markdown
+from pauc_core.report.report import Report, build_report, write_tables
+from pauc_core.report.tables import to_latex, to_markdown
 from pauc_core.suite import configuration
 from tests.collected_fixture import write_collected
 
@@ -43,20 +38,22 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
+def report_of(folder: Path) -> Report:
+    return build_report(folder, REFERENCE, REPORTS)
+
+
 def table_of(folder: Path, name: str) -> Table:
-    collected, reports = open_report(folder, REPORTS)
-    return Builder(collected, reports, compared(folder)).table(name)
+    (table,) = [table for table in report_of(folder).tables if table.name == name]
+    return table
 
 
-@cache
 def compared(folder: Path) -> pd.DataFrame:
-    collected, reports = open_report(folder, REPORTS)
-    return compare(collected, reports, load_reference(REFERENCE))
+    return report_of(folder).comparison
 
 
 def test_every_number_of_the_paper_is_in_the_comparison_once(default: Path) -> None:
     frame = compared(default)
-    reference = load_reference(REFERENCE)
+    reference = load_reference(REFERENCE).numbers
     key = ["artifact", "dataset", "method", "metric"]
     assert not frame.duplicated(key).any()
     joined = reference.merge(frame, on=key, how="left")
@@ -65,7 +62,7 @@ def test_every_number_of_the_paper_is_in_the_comparison_once(default: Path) -> N
 
 def test_means_deviations_and_gaps_are_those_of_the_seeds(default: Path) -> None:
     collected = load_collected(default)
-    runs = collected.cell("linear-gen", "gen-chest-features@D1", "agd_sbcd").pauc_test
+    runs = collected.runs("linear-gen", "gen-chest-features@D1", "agd_sbcd").pauc_test
     frame = compared(default).set_index(["artifact", "dataset", "method", "metric"])
     row = frame.loc[("table2", "D1", "agd_sbcd", "test_pauc")]
     assert row.ours == pytest.approx(runs.mean())
@@ -123,7 +120,7 @@ def test_a_failed_cell_is_a_row_and_a_missing_one_says_not_run(default: Path, re
 
 
 def test_exceeding_is_the_first_look_above_the_rival_of_the_same_seed(default: Path) -> None:
-    collected, reports = open_report(default, REPORTS)
+    collected, reports = report_of(default).collected, report_of(default).reports
     dataset = "gen-chest-features@D2"
     when = exceed_times(collected, reports.source("linear"), dataset, "agd_sbcd", "svm_pauc_tight")
     assert when.seed.tolist() == [0, 1, 2]
@@ -132,7 +129,7 @@ def test_exceeding_is_the_first_look_above_the_rival_of_the_same_seed(default: P
             "experiment == 'linear-gen' and dataset == @dataset and method == 'agd_sbcd'"
         )
         trace = trace[trace.seed == row.seed].sort_values("epoch")
-        rival = collected.cell("linear-gen", dataset, "svm_pauc_tight").set_index("seed")
+        rival = collected.runs("linear-gen", dataset, "svm_pauc_tight").set_index("seed")
         above = trace.pauc_train.to_numpy() > rival.last_pauc_train[row.seed]
         assert row.epoch == trace.epoch.iloc[int(np.argmax(above))]
     never = exceed_times(collected, reports.source("linear"), dataset, "random_scores", "dca")
@@ -176,13 +173,13 @@ def test_an_unlisted_baseline_appears_below_the_line(tmp_path: Path) -> None:
 def test_files_of_every_table_carry_the_mark_of_generated_data(
     default: Path, tmp_path: Path
 ) -> None:
-    written = make_tables(default, REFERENCE, REPORTS, tmp_path)
+    write_tables(report_of(default), tmp_path)
+    tables = tmp_path / "tables"
     for number in range(1, 7):
-        for ending in ("csv", "md", "tex"):
-            assert tmp_path / f"table{number}.{ending}" in written
-        assert "GENERATED DATA" in (tmp_path / f"table{number}.md").read_text()
-        assert "GENERATED DATA" in (tmp_path / f"table{number}.tex").read_text()
-    shown = pd.read_csv(tmp_path / "table2.csv")
+        for ending in ("md", "tex"):
+            assert "GENERATED DATA" in (tables / f"table{number}.{ending}").read_text()
+        assert (tables / f"table{number}.csv").is_file()
+    shown = pd.read_csv(tables / "table2.csv")
     assert {"D1", "D1 deviation", "D1 n"} <= set(shown.columns)
 
 
@@ -198,7 +195,7 @@ def test_a_table_of_mixed_data_names_the_columns_that_are_generated(tmp_path: Pa
 
 
 def test_latex_is_balanced_and_escaped(real: Path) -> None:
-    for table in build_tables(real, REFERENCE, REPORTS):
+    for table in report_of(real).tables:
         text = to_latex(table)
         assert text.count("{") == text.count("}")
         body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
@@ -210,7 +207,7 @@ def test_latex_is_balanced_and_escaped(real: Path) -> None:
 
 
 def test_comparison_file_has_its_columns(real: Path, tmp_path: Path) -> None:
-    make_comparison(real, REFERENCE, REPORTS, tmp_path / "comparison.csv")
+    write_tables(report_of(real), tmp_path)
     frame = pd.read_csv(tmp_path / "comparison.csv")
     assert list(frame.columns) == COLUMNS
     assert set(frame.verdict) <= {"agrees", "higher", "lower", "only paper", "only ours"}
@@ -263,7 +260,7 @@ def test_a_control_of_two_blocks_has_the_numbers_of_each(tmp_path: Path) -> None
     pd.concat([summaries, deep]).to_parquet(folder / "summaries.parquet")
     rows = [row for row in table_of(folder, "table2").rows if row.label == "Random scores"]
     assert [row.block for row in rows] == ["Linear model", "Deep model"]
-    linear = load_collected(folder).cell("linear-gen", "gen-chest-features@D1", "random_scores")
+    linear = load_collected(folder).runs("linear-gen", "gen-chest-features@D1", "random_scores")
     assert rows[0].cells[0].mean == pytest.approx(linear.pauc_test.mean())
     assert rows[1].cells[0].mean == 0.25
 
@@ -271,17 +268,14 @@ def test_a_control_of_two_blocks_has_the_numbers_of_each(tmp_path: Path) -> None
 def test_validation_pauc_of_the_long_tails_stands_beside_no_paper(real: Path) -> None:
     table = table_of(real, "longtail_valid")
     assert [row.kind for row in table.rows] == ["measured", "measured"]
-    runs = load_collected(real).cell("longtail-open", "cifar10-lt", "minibatch")
+    runs = load_collected(real).runs("longtail-open", "cifar10-lt", "minibatch")
     assert table.rows[0].cells[0].mean == pytest.approx(runs.pauc_valid.mean())
 
 
 def test_readme_is_filled_between_its_markers_and_again_the_same(
     real: Path, tmp_path: Path
 ) -> None:
-    from pauc_core.report.claims import make_claims
-
-    make_tables(real, REFERENCE, REPORTS, tmp_path / "tables")
-    make_claims(real, REFERENCE, REPORTS, tmp_path / "claims.csv")
+    write_tables(report_of(real), tmp_path)
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     update_readme(readme, tmp_path)

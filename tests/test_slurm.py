@@ -18,7 +18,7 @@ from tests.slurm_here import NODES, NoCluster, cluster, job_count, job_nodes, pl
 from tests.test_workflow import ROOT, snakemake
 
 METHODS = ["agd_sbcd", "exact_lbfgs", "logistic_regression", "random_scores"]
-# prepare, tune, tabulate and compare; fetch stays where the network is
+# prepare, tune, collect and report; fetch stays where the network is
 JOBS = 4 + len(METHODS)
 COMMAND = [
     *(sys.executable, "-m", "pauc_core.suite.launch", "tables"),

@@ -221,7 +221,7 @@ def test_every_line_of_the_methods_is_a_rule_and_shows_in_the_graph(smoke):
     methods = yaml.safe_load((smoke / "config/methods.yaml").read_text())
     assert {f"fit_{name}" for name in methods} <= set(listed)
     targets = {"data", "linear", "sorr", "deep", "tables", "figures", "report", "all"}
-    stages = {"fetch", "prepare", "extract_features", "tune", "tabulate", "draw", "compare"}
+    stages = {"fetch", "prepare", "extract_features", "tune", "collect"}
     assert targets | stages <= set(listed)
     graph = snakemake(smoke, "--rulegraph").stdout
     assert "fit_svm_pauc_tight" in graph

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
-from pauc_core.files import atomic_path
 from pauc_core.report.curves import bundle
 from pauc_core.report.frames import (
     FINE,
     PROVENANCE,
     Collected,
+    Reference,
     Reports,
     Source,
-    load_reference,
-    open_report,
 )
 from pauc_core.report.layout import dataset_label, method_label
 from pauc_core.report.measured import SUMMARY_COLUMN, exceed_times
 from pauc_core.report.paired import limits, paired_p
-from pauc_core.report.ranks import average_ranks
 
 HOLDS, FAILS, NOT_RUN, ANSWERED = "holds", "fails", "not run", "answered"
 COLUMNS = [
@@ -48,7 +43,7 @@ class Case:
 
     def seeds(self, dataset: str, method: str) -> pd.Series:
         """A summary number per seed."""
-        runs = self.collected.cell(self.source.experiment, dataset, method)
+        runs = self.collected.runs(self.source.experiment, dataset, method)
         column = SUMMARY_COLUMN[self.claim["metric"]]
         return runs.set_index("seed")[column].astype(float)
 
@@ -194,16 +189,16 @@ def judge_row(case: Case, column: str, rival: str) -> tuple[dict[str, Any], Pair
 def _without(case: Case, dataset: str, rival: str) -> dict[str, Any]:
     """A row without pairs: not run, or decided by a failure."""
     runs = {
-        side: case.collected.cell(case.source.experiment, dataset, method)
+        side: case.collected.runs(case.source.experiment, dataset, method)
         for side, method in (("method", case.claim["method"]), ("rival", rival))
     }
-    if any(cell.empty for cell in runs.values()):
+    if any(found.empty for found in runs.values()):
         return {"verdict": NOT_RUN, "limits": limits(0)}
-    for side, cell in runs.items():
-        if not cell.outcome.isin(FINE).any():
+    for side, found in runs.items():
+        if not found.outcome.isin(FINE).any():
             return {
                 "verdict": FAILS if side == "method" else HOLDS,
-                "note": f"the {side} has no number: {cell.outcome.iloc[0]}",
+                "note": f"the {side} has no number: {found.outcome.iloc[0]}",
                 "limits": limits(0),
             }
     return {"verdict": NOT_RUN, "note": "no seed was run by both", "limits": limits(0)}
@@ -272,33 +267,11 @@ def _counted(case: Case, rows: list[dict[str, Any]]) -> str:
     return text
 
 
-def judge_all(
-    collected: Collected, reports: Reports, reference_dir: str | Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Claims and average ranks."""
-    text = (Path(reference_dir) / "claims.yaml").read_text(encoding="utf-8")
-    config = yaml.safe_load(text)
-    reference = load_reference(reference_dir)
+def judge_all(collected: Collected, reports: Reports, reference: Reference) -> pd.DataFrame:
+    """Every claim, each followed by its tasks and rivals."""
     rows = [
         row
-        for claim in config["claims"]
-        for row in judge_claim(Case(claim, collected, reports, reference))
+        for claim in reference.claims
+        for row in judge_claim(Case(claim, collected, reports, reference.numbers))
     ]
-    return (
-        pd.DataFrame(rows).reindex(columns=COLUMNS),
-        average_ranks(collected, reports, config["ranks"]),
-    )
-
-
-def make_claims(
-    collected_dir: str | Path,
-    reference_dir: str | Path,
-    reports_config: str | Path,
-    out: str | Path,
-) -> None:
-    """Write the claims as one CSV file and, beside it, the average ranks as ranks.csv."""
-    collected, reports = open_report(collected_dir, reports_config)
-    claims, ranks = judge_all(collected, reports, reference_dir)
-    for target, frame in ((Path(out), claims), (Path(out).with_name("ranks.csv"), ranks)):
-        with atomic_path(target) as path:
-            frame.to_csv(path, index=False, lineterminator="\n")
+    return pd.DataFrame(rows).reindex(columns=COLUMNS)

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from pauc_core.files import atomic_path
-from pauc_core.report.frames import (
-    PROVENANCE,
-    Collected,
-    Reports,
-    load_reference,
-    open_report,
-)
-from pauc_core.report.measured import KEY, measured_cells
+from pauc_core.report.frames import PROVENANCE, Collected, Reports
+from pauc_core.report.measured import KEY, measured_numbers
 
 AGREES_WITHIN = 2.0  # standard errors
 COLUMNS = [
@@ -32,7 +24,7 @@ def compare(collected: Collected, reports: Reports, reference: pd.DataFrame) -> 
     ``comparable`` is true only where the data are the paper's own and whole: a gap on a stand-in,
     on generated data or on smaller pictures is printed for orientation and is no reproduction.
     """
-    ours = measured_cells(collected, reports)
+    ours = measured_numbers(collected, reports)
     paper = reference.rename(columns={"mean": "paper", "deviation": "paper_deviation"})
     both = ours.rename(
         columns={"mean": "ours", "deviation": "ours_deviation", "measured": "measured_on"}
@@ -50,12 +42,14 @@ def compare(collected: Collected, reports: Reports, reference: pd.DataFrame) -> 
     both["comparable"] = (
         known & (both.provenance == "paper") & ~both.reduced.fillna(False).astype(bool)
     )
-    both["note"] = both.note.fillna("")
+    for name in ("note", "measured_on", "experiment", "place"):
+        both[name] = both[name].fillna("")
     both["stale"] = both.stale.fillna(False).astype(bool)
     for name in ("n", "runs"):
         both[name] = both[name].fillna(0).astype(int)
     order = {name: i for i, name in enumerate(reports.tables)}
     both["_order"] = both.artifact.map(order)
+    both = both[(both.status != "not run") | both.paper.notna()]
     both = both.sort_values("_order", kind="stable")
     return both[[*COLUMNS, "printed"]].reset_index(drop=True)
 
@@ -89,17 +83,3 @@ def _verdict(row: object) -> str:
     if within or abs(gap) <= rounding:
         return "agrees"
     return "higher" if gap > 0 else "lower"
-
-
-def make_comparison(
-    collected_dir: str | Path,
-    reference_dir: str | Path,
-    reports_config: str | Path,
-    out: str | Path,
-) -> None:
-    """Write the comparison as one CSV file."""
-    collected, reports = open_report(collected_dir, reports_config)
-    frame = compare(collected, reports, load_reference(reference_dir))
-    frame = frame[(frame.status != "not run") | frame.paper.notna()]
-    with atomic_path(out) as path:
-        frame[COLUMNS].to_csv(path, index=False, lineterminator="\n")

@@ -12,7 +12,7 @@ PAUCS = ("pauc_train", "pauc_valid", "pauc_test")
 
 @dataclass(frozen=True)
 class Bundle:
-    """The curves of one cell's seeds on one grid; ``values`` has a row a seed."""
+    """The curves of a method's seeds on one grid; ``values`` has a row a seed."""
 
     seeds: np.ndarray
     x: np.ndarray
@@ -31,7 +31,7 @@ class Bundle:
 
 
 def bundle(frame: pd.DataFrame, x: str, y: str, grid: np.ndarray | None = None) -> Bundle | None:
-    """Each seed of one cell at common places, interpolated; None where nothing was measured.
+    """Each seed at common places, interpolated; None where nothing was measured.
 
     Without a grid the places are the looks of the first seed, up to where the first seed to stop
     ends, so that no point is a mean over fewer seeds.
@@ -56,7 +56,7 @@ def bundle(frame: pd.DataFrame, x: str, y: str, grid: np.ndarray | None = None) 
 
 
 def final_level(traces: pd.DataFrame, y: str) -> float:
-    """What a cell's seeds end with in the mean: the last pAUC, or the lowest objective."""
+    """What a method's seeds end with in the mean: the last pAUC, or the lowest objective."""
     curves = bundle(traces, "step", y)
     if curves is None:
         return float("nan")

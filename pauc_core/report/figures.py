@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import Any
 
 import matplotlib
@@ -20,9 +20,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from pauc_core.files import atomic_path
 from pauc_core.report.curves import PAUCS, Bundle, bundle, final_level, lowest
-from pauc_core.report.frames import Collected, Reports, Source, open_report
+from pauc_core.report.frames import Collected, Reports, Source
 from pauc_core.report.layout import dataset_label
 from pauc_core.report.style import Style, style_of
 
@@ -122,7 +121,7 @@ class Painter:
 
     def _absent(self, source: Source, dataset: str, method: str) -> str:
         """Why a method has no curve here."""
-        runs = self.collected.cell(source.experiment, dataset, method)
+        runs = self.collected.runs(source.experiment, dataset, method)
         why = "not run" if runs.empty else str(runs.outcome.iloc[0])
         return f"{self._style(method).label.partition(',')[0]}: {why}"
 
@@ -214,7 +213,7 @@ class Painter:
         traces = self.collected.trace(source.experiment, dataset, method)
         level = final_level(traces, y)
         if level != level:
-            runs = self.collected.cell(source.experiment, dataset, method)
+            runs = self.collected.runs(source.experiment, dataset, method)
             level = float((runs.last_pauc_train if y in PAUCS else runs.last_objective).mean())
         if level != level:
             return False
@@ -286,31 +285,16 @@ class Painter:
         figure.tight_layout(rect=(0, (0.1 + 0.19 * lines) / height, 1, 1 - 0.5 / height))
 
 
-def save_figure(figure: Figure, out_dir: str | Path, name: str) -> list[Path]:
+def pictures(figure: Figure) -> dict[str, bytes]:
     """PNG and PDF without dates, so that equal figures are equal bytes."""
-    written = []
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
     }
+    made = {}
     for ending, facts in metadata.items():
-        path = Path(out_dir) / f"{name}.{ending}"
-        with atomic_path(path) as temporary, matplotlib.rc_context(LOOK):
-            figure.savefig(temporary, dpi=130, metadata=facts)
-        written.append(path)
-    return written
-
-
-def make_figures(
-    collected_dir: str | Path,
-    reference_dir: str | Path,
-    reports_config: str | Path,
-    out_dir: str | Path,
-) -> list[Path]:
-    """Write figure1.png, figure1.pdf and so on; the reference is taken for one calling form."""
-    collected, reports = open_report(collected_dir, reports_config)
-    painter = Painter(collected, reports)
-    written: list[Path] = []
-    for name in reports.figures:
-        written += save_figure(painter.figure(name), out_dir, name)
-    return written
+        buffer = io.BytesIO()
+        with matplotlib.rc_context(LOOK):
+            figure.savefig(buffer, format=ending, dpi=130, metadata=facts)
+        made[ending] = buffer.getvalue()
+    return made

@@ -39,24 +39,24 @@ class Collected:
     datasets: pd.DataFrame
     meta: dict[str, Any]
 
-    def cell(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
-        """Summary rows of one cell, one a seed."""
+    def runs(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+        """Summary rows of a method on a dataset, one a seed."""
         return self._pick("summaries", experiment, dataset, method)
 
     def trace(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
-        """Looks of one cell, all seeds."""
+        """Looks of a method on a dataset, all seeds."""
         return self._pick("traces", experiment, dataset, method)
 
     def curve(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
-        """ROC points of one cell, all seeds."""
+        """ROC points of a method on a dataset, all seeds."""
         return self._pick("roc", experiment, dataset, method)
 
-    def _pick(self, name: str, *cell: str) -> pd.DataFrame:
-        return self._cells[name].get(cell, getattr(self, name).iloc[:0])
+    def _pick(self, name: str, *key: str) -> pd.DataFrame:
+        return self._by_key[name].get(key, getattr(self, name).iloc[:0])
 
     @cached_property
-    def _cells(self) -> dict[str, dict[tuple[str, ...], pd.DataFrame]]:
-        """Rows by cell: comparing names row by row for every cell takes most of a report's time."""
+    def _by_key(self) -> dict[str, dict[tuple[str, ...], pd.DataFrame]]:
+        """Rows by key: comparing names row by row for every key takes most of a report's time."""
         return {
             name: {tuple(map(str, k)): part for k, part in getattr(self, name).groupby(KEYS)}
             for name in ("summaries", "traces", "roc")
@@ -173,8 +173,17 @@ def load_reports(path: str | Path, scale: str) -> Reports:
     )
 
 
-def load_reference(folder: str | Path) -> pd.DataFrame:
-    """The paper's numbers; ``printed`` keeps the digits of the mean."""
+@dataclass(frozen=True)
+class Reference:
+    """What the paper says: its numbers, its claims, and the groups whose methods are ranked."""
+
+    numbers: pd.DataFrame
+    claims: list[dict[str, Any]]
+    ranks: list[dict[str, Any]]
+
+
+def load_reference(folder: str | Path) -> Reference:
+    """Read reference/; ``printed`` keeps the digits of a number's mean."""
     path = Path(folder) / "tables.csv"
     if not path.is_file():
         raise ReportError(f"{path}: not found; expected the paper's numbers, one a row.")
@@ -182,10 +191,5 @@ def load_reference(folder: str | Path) -> pd.DataFrame:
     frame["printed"] = frame["mean"]
     for name in ("mean", "deviation"):
         frame[name] = pd.to_numeric(frame[name])
-    return frame
-
-
-def open_report(collected_dir: str | Path, reports_config: str | Path) -> tuple[Collected, Reports]:
-    """Collected frames and the configuration of their scale."""
-    collected = load_collected(collected_dir)
-    return collected, load_reports(reports_config, str(collected.meta.get("scale", "default")))
+    said = yaml.safe_load((Path(folder) / "claims.yaml").read_text(encoding="utf-8"))
+    return Reference(numbers=frame, claims=said["claims"], ranks=said["ranks"])

@@ -1,4 +1,4 @@
-"""Measured numbers, one row per table cell, keyed like the paper's in reference/tables.csv."""
+"""Measured numbers, one a row, keyed like the paper's in reference/tables.csv."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def extra_methods(
     return sorted(found, key=lambda m: (m.endswith(AT_W), reports.order(m.removesuffix(AT_W))))
 
 
-def measured_cells(collected: Collected, reports: Reports) -> pd.DataFrame:
+def measured_numbers(collected: Collected, reports: Reports) -> pd.DataFrame:
     """Every measured number of every table, and a row with its status where there is none."""
     rows: list[dict[str, Any]] = []
     for artifact, table in reports.tables.items():
         for part in table["parts"]:
             source = reports.source(part["source"])
             for column in source.columns:
-                for row in _part_cells(collected, reports, table, part, source, column):
+                for row in _part_numbers(collected, reports, table, part, source, column):
                     rows.append({"artifact": artifact, "dataset": column, **row})
     return pd.DataFrame(rows)
 
 
-def _part_cells(
+def _part_numbers(
     collected: Collected,
     reports: Reports,
     table: dict[str, Any],
@@ -67,25 +67,27 @@ def _part_cells(
             for metric in table["metrics"]
         ]
     if table["form"] == "exceed":
-        return [{**common, **row} for row in exceed_cells(collected, source, dataset, part)]
+        return [{**common, **row} for row in exceed_numbers(collected, source, dataset, part)]
     methods = list(part["methods"])
     methods += extra_methods(collected, reports, source, methods)
-    cells = [summary_cell(collected, source, dataset, m, table["metric"]) for m in methods]
-    return [{**common, "method": m, **cell} for m, cell in zip(methods, cells, strict=True)]
+    return [
+        {**common, "method": m, **summary_number(collected, source, dataset, m, table["metric"])}
+        for m in methods
+    ]
 
 
-def summary_cell(
+def summary_number(
     collected: Collected, source: Source, dataset: str, method: str, metric: str
 ) -> dict[str, Any]:
     """Mean and deviation over seeds of one number; failures counted, never hidden."""
     at_w = method.endswith(AT_W)
-    runs = collected.cell(source.experiment, dataset, method.removesuffix(AT_W))
+    runs = collected.runs(source.experiment, dataset, method.removesuffix(AT_W))
     name = SUMMARY_COLUMN[metric]
     return aggregate(runs, runs[name + "_w" if at_w else name], metric)
 
 
 def aggregate(runs: pd.DataFrame, values: pd.Series, metric: str) -> dict[str, Any]:
-    """One cell from its runs and their values."""
+    """One number from its runs and their values."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
     good = numbers[np.isfinite(numbers)]
     bad = runs[~runs.outcome.isin(FINE)]
@@ -121,7 +123,7 @@ def statistic(collected: Collected, dataset: str, metric: str) -> dict[str, Any]
     }
 
 
-def exceed_cells(
+def exceed_numbers(
     collected: Collected, source: Source, dataset: str, part: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Table 1's columns: both final training pAUCs and times, and when the rival was exceeded."""
@@ -129,19 +131,21 @@ def exceed_cells(
     rows = []
     for name in (rival, method):
         for metric in ("train_pauc", "cpu_seconds"):
-            rows.append({"method": name, **summary_cell(collected, source, dataset, name, metric)})
-    runs = collected.cell(source.experiment, dataset, method)
+            rows.append(
+                {"method": name, **summary_number(collected, source, dataset, name, metric)}
+            )
+    runs = collected.runs(source.experiment, dataset, method)
     for suffix in ("", AT_W):
         when = exceed_times(collected, source, dataset, method, rival, suffix.replace("@", "_"))
         for metric, column in (("cpu_seconds_to_exceed", "seconds"), ("epochs_to_exceed", "epoch")):
-            cell = aggregate(runs, when[column], metric)
-            if cell["status"] == "failed" and len(when):
-                cell.update(status="never", note="never exceeded the rival's training pAUC")
-            elif cell["n"] < len(when):
-                cell["note"] = f"exceeded in {cell['n']} of {len(when)} seeds; mean over those"
+            number = aggregate(runs, when[column], metric)
+            if number["status"] == "failed" and len(when):
+                number.update(status="never", note="never exceeded the rival's training pAUC")
+            elif number["n"] < len(when):
+                number["note"] = f"exceeded in {number['n']} of {len(when)} seeds; mean over those"
             if runs.empty or when.empty:
-                cell["status"] = "not run"
-            rows.append({"method": method + suffix, **cell})
+                number["status"] = "not run"
+            rows.append({"method": method + suffix, **number})
     last = last_train_w(collected, source, dataset, method)
     if len(last):
         rows.append({"method": method + AT_W, **aggregate(runs, last, "train_pauc")})
@@ -162,7 +166,7 @@ def exceed_times(
     seed counts with the mean of its seeds. Empty where either did not run.
     """
     traces = collected.trace(source.experiment, dataset, method)
-    rivals = collected.cell(source.experiment, dataset, rival).set_index("seed")
+    rivals = collected.runs(source.experiment, dataset, rival).set_index("seed")
     levels = rivals.last_pauc_train.astype(float)
     column = "pauc_train" + suffix
     rows: list[dict[str, Any]] = []

@@ -13,11 +13,9 @@ import jinja2
 import pandas as pd
 import plotly.offline
 
-from pauc_core.files import write_text
 from pauc_core.report import budgets, payload
-from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports, open_report
-from pauc_core.report.layout import Builder
-from pauc_core.report.race import against_each_trial, time_spent
+from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports
+from pauc_core.report.layout import Table
 from pauc_core.report.tables import blocks, heading
 
 LIMIT = 8_000_000  # bytes
@@ -31,15 +29,6 @@ def number(value: Any, digits: int = 4) -> str:
     if isinstance(value, float) and math.isinf(value):
         return "never"
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
-
-
-def read_comparison(path: str | Path) -> pd.DataFrame:
-    """comparison.csv as it was written: empty words stay words."""
-    words = ("method", "note", "place", "status", "verdict", "measured_on", "experiment", "data")
-    frame = pd.read_csv(path)
-    for name in words:
-        frame[name] = frame[name].fillna("")
-    return frame
 
 
 def dataset_rows(collected: Collected) -> list[dict[str, Any]]:
@@ -109,31 +98,39 @@ def _marks(warnings: list[str]) -> list[str]:
     return [w for w in each if not any(w != other and w.endswith(other) for other in each)]
 
 
-def embed(path: Path) -> str:
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+def small_enough(page: str) -> str:
+    """The page itself, or a sentence where a browser would not like to open it."""
+    size = len(page.encode("utf-8"))
+    if size > LIMIT:
+        raise ReportError(
+            f"The page has {size:,} bytes; at most {LIMIT:,} are meant: lower the number of looks "
+            "of the largest experiment."
+        )
+    return page
+
+
+def embed(png: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
 def render(
     collected: Collected,
     reports: Reports,
+    *,
     comparison: pd.DataFrame,
     claims: pd.DataFrame,
     ranks: pd.DataFrame,
-    figures_dir: Path,
+    tables: list[Table],
+    race: pd.DataFrame,
+    time: pd.DataFrame,
+    pictures: dict[str, bytes],
 ) -> str:
     """The page as text."""
-    builder = Builder(collected, reports, comparison)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["number"] = number
     data = json.dumps(payload.payload(collected, reports), separators=(",", ":"), allow_nan=False)
-    pictures = [
-        {"name": name, "title": entry["title"], "data": embed(figures_dir / f"{name}.png")}
-        for name, entry in reports.figures.items()
-        if (figures_dir / f"{name}.png").is_file()
-    ]
-    tables = [builder.table(name) for name in reports.tables]
     stale = collected.summaries[collected.summaries.stale.fillna(False).astype(bool)]
     text: str = environment.get_template("page.html.j2").render(
         meta=collected.meta,
@@ -146,10 +143,13 @@ def render(
             (name, part.to_dict("records")) for name, part in ranks.groupby("group", sort=False)
         ],
         tables=[{"table": t, "heading": heading(t), "blocks": blocks(t)} for t in tables],
-        race=against_each_trial(collected, reports).to_dict("records"),
+        race=race.to_dict("records"),
         ratios=paper_ratios(comparison),
-        time=time_spent(collected).to_dict("records"),
-        pictures=pictures,
+        time=time.to_dict("records"),
+        pictures=[
+            {"name": name, "title": reports.figures[name]["title"], "data": embed(png)}
+            for name, png in pictures.items()
+        ],
         comparison=comparison.to_dict("records"),
         failures=payload.failures(collected),
         stale=sorted({"/".join(c) for c in stale[payload.KEYS].itertuples(index=False)}),
@@ -159,39 +159,4 @@ def render(
         script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
     )
-    return text
-
-
-def make_page(
-    collected_dir: str | Path,
-    tables_dir: str | Path,
-    figures_dir: str | Path,
-    comparison_file: str | Path,
-    claims_file: str | Path,
-    reports_config: str | Path,
-    out: str | Path,
-) -> None:
-    """Write the page; ranks.csv is expected beside the claims.
-
-    Tables are laid out again from the comparison, with each number's provenance behind it;
-    ``tables_dir`` is where their files lie.
-    """
-    collected, reports = open_report(collected_dir, reports_config)
-    for name in reports.tables:
-        if not (Path(tables_dir) / f"{name}.csv").is_file():
-            raise ReportError(f"{tables_dir}: no {name}.csv; make the tables first.")
-    text = render(
-        collected,
-        reports,
-        read_comparison(comparison_file),
-        pd.read_csv(claims_file),
-        pd.read_csv(Path(claims_file).with_name("ranks.csv")),
-        Path(figures_dir),
-    )
-    size = len(text.encode("utf-8"))
-    if size > LIMIT:
-        raise ReportError(
-            f"{out}: the page has {size:,} bytes; at most {LIMIT:,} are meant: lower the number of "
-            "looks of the largest experiment."
-        )
-    write_text(out, text)
+    return small_enough(text)

@@ -1,4 +1,4 @@
-"""What the page's interactive parts draw from: small, rounded, one entry a cell."""
+"""What the page's interactive parts draw from: small, rounded, one entry a method and dataset."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def column(values: Any, digits: int = 5) -> list[Any]:
     return [rounded(value, digits) for value in values]
 
 
-def key_of(cell: Any) -> str:
-    """A cell's name on the page: experiment|dataset|method."""
-    return "|".join(str(part) for part in cell)
+def key_of(names: Any) -> str:
+    """A name on the page: experiment|dataset|method."""
+    return "|".join(str(part) for part in names)
 
 
 def curves(collected: Collected) -> dict[str, Any]:
-    """Mean and deviation over seeds of every measure at each cell's looks."""
+    """Mean and deviation over seeds of every measure at each look."""
     out: dict[str, Any] = {}
-    for cell, traces in collected.traces.groupby(KEYS, sort=True):
+    for key, traces in collected.traces.groupby(KEYS, sort=True):
         entry: dict[str, Any] = {"x": {}, "y": {}, "n": int(traces.seed.nunique())}
         for name in ("seconds", "work", *MEASURES):
             curves = bundle(traces, "epoch", name)
@@ -67,35 +67,35 @@ def curves(collected: Collected) -> dict[str, Any]:
                 mean = column(curves.mean, 8 if name == "objective" else 5)
                 entry["y"][name] = {"mean": mean, "deviation": column(curves.deviation, 3)}
         if entry["y"]:
-            out[key_of(cell)] = entry
+            out[key_of(key)] = entry
     return out
 
 
 def roc(collected: Collected) -> dict[str, Any]:
-    """Mean and deviation over seeds of each cell's ROC curve."""
+    """Mean and deviation over seeds of each ROC curve."""
     out: dict[str, Any] = {}
     grid = np.linspace(0.0, 1.0, 101)
-    for cell, part in collected.roc.groupby(KEYS, sort=True):
+    for key, part in collected.roc.groupby(KEYS, sort=True):
         curves = bundle(part, "fpr", "tpr", grid)
         if curves is not None:
             mean, deviation = column(curves.mean, 4), column(curves.deviation, 3)
-            out[key_of(cell)] = {"tpr": mean, "deviation": deviation}
+            out[key_of(key)] = {"tpr": mean, "deviation": deviation}
     return out
 
 
 def runs(collected: Collected) -> dict[str, Any]:
-    """Provenance of every cell: one entry a seed; package versions once."""
+    """Provenance of every number: one entry a seed; package versions once."""
     versions: dict[str, int] = {}
-    cells: dict[str, Any] = {}
-    for cell, part in collected.summaries.groupby(KEYS, sort=True):
+    found: dict[str, Any] = {}
+    for key, part in collected.summaries.groupby(KEYS, sort=True):
         entries = []
         for row in part.sort_values("seed").to_dict("records"):
             text = str(row["versions"])
             entry = {name: rounded(row[name], 7) for name in RUN_FIELDS}
             entries.append({**entry, "versions": versions.setdefault(text, len(versions))})
         whose = str(part.provenance.iloc[0])
-        cells[key_of(cell)] = {"data": PROVENANCE.get(whose, whose), "seeds": entries}
-    return {"cells": cells, "versions": [_versions(text) for text in versions]}
+        found[key_of(key)] = {"data": PROVENANCE.get(whose, whose), "seeds": entries}
+    return {"cells": found, "versions": [_versions(text) for text in versions]}
 
 
 def _versions(text: str) -> str:
@@ -107,9 +107,9 @@ def _versions(text: str) -> str:
 
 
 def trials(collected: Collected) -> dict[str, list[dict[str, Any]]]:
-    """Every tuning trial of every cell."""
+    """Every tuning trial."""
     out: dict[str, list[dict[str, Any]]] = {}
-    for cell, part in collected.trials.groupby(KEYS, sort=True):
+    for key, part in collected.trials.groupby(KEYS, sort=True):
         names = (
             "trial",
             "params",
@@ -121,7 +121,7 @@ def trials(collected: Collected) -> dict[str, list[dict[str, Any]]]:
             "chosen",
         )
         rows = part.sort_values("trial")[list(names)].to_dict("records")
-        out[key_of(cell)] = [{str(k): rounded(v) for k, v in row.items()} for row in rows]
+        out[key_of(key)] = [{str(k): rounded(v) for k, v in row.items()} for row in rows]
     return out
 
 
@@ -145,7 +145,7 @@ def bands(collected: Collected) -> dict[str, list[Any]]:
     """FPR band of each experiment and dataset."""
     firsts = collected.summaries.groupby(["experiment", "dataset"])[["fpr_low", "fpr_high"]].first()
     return {
-        key_of(cell): column(row) for cell, row in zip(firsts.index, firsts.to_numpy(), strict=True)
+        key_of(key): column(row) for key, row in zip(firsts.index, firsts.to_numpy(), strict=True)
     }
 
 
@@ -165,7 +165,7 @@ def tasks(collected: Collected, reports: Reports) -> list[str]:
         for source in reports.sources.values()
         for name in source.columns
     ]
-    found = sorted({key_of(cell) for cell in s[["experiment", "dataset"]].itertuples(index=False)})
+    found = sorted({key_of(key) for key in s[["experiment", "dataset"]].itertuples(index=False)})
     return [t for t in dict.fromkeys(known) if t in found] + [t for t in found if t not in known]
 
 
@@ -179,7 +179,7 @@ def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
         "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
         "curves": curves(collected),
-        "lowest": {key_of(c): float(v) for c, v in lowest(collected.traces).items()},
+        "lowest": {key_of(key): float(v) for key, v in lowest(collected.traces).items()},
         "roc": roc(collected),
         "bands": bands(collected),
         "runs": runs(collected),

@@ -33,23 +33,23 @@ def against_each_trial(collected: Collected, reports: Reports) -> pd.DataFrame:
         for part in table["parts"] if table["form"] == "exceed" else []:
             source = reports.source(part["source"])
             for dataset in map(source.measured, source.columns):
-                cell = (source.experiment, dataset)
-                rows += _trials(collected, cell, part["method"], part["rival"])
+                task = (source.experiment, dataset)
+                rows += _trials(collected, task, part["method"], part["rival"])
     return pd.DataFrame(rows, columns=[*RIVAL_COLUMNS, *EXCEED_COLUMNS])
 
 
 def _trials(
-    collected: Collected, cell: tuple[str, str], method: str, rival: str
+    collected: Collected, task: tuple[str, str], method: str, rival: str
 ) -> list[dict[str, Any]]:
     t = collected.trials
-    trials = t[(t.experiment == cell[0]) & (t.dataset == cell[1]) & (t.method == rival)]
-    trace = collected.trace(*cell, method)
+    trials = t[(t.experiment == task[0]) & (t.dataset == task[1]) & (t.method == rival)]
+    trace = collected.trace(*task, method)
     trace = trace[trace.seed == TUNING_SEED]
     rows = []
     for trial in trials[trials.last_pauc_train.notna()].to_dict("records"):
         level, seconds = float(trial["last_pauc_train"]), float(trial["seconds"])
         row = {
-            **dict(zip(KEYS, (*cell, method), strict=True)),
+            **dict(zip(KEYS, (*task, method), strict=True)),
             "rival": rival,
             "rival_params": _short(trial["params"]),
             "chosen": bool(trial["chosen"]),

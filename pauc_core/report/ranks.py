@@ -15,7 +15,7 @@ COLUMNS = ["group", "method", "label", "average_rank", "best_on", "tasks", "meth
 def average_ranks(
     collected: Collected, reports: Reports, groups: list[dict[str, Any]]
 ) -> pd.DataFrame:
-    """Average rank by mean test pAUC in each group of sources; a failed cell ranks last.
+    """Average rank by mean test pAUC in each group of sources; a method that failed ranks last.
 
     Methods that ran on fewer than half of a group's tasks are left out, then tasks that not every
     remaining method ran on: a rank says nothing where the field differs.
@@ -33,11 +33,11 @@ def average_ranks(
         here = pd.concat(parts or [s.iloc[:0]])
         if here.empty:
             continue
-        cells = here.groupby(["experiment", "dataset", "method"]).pauc_test
-        ran = cells.size().unstack()
+        found = here.groupby(["experiment", "dataset", "method"]).pauc_test
+        ran = found.size().unstack()
         kept = ran.columns[ran.notna().sum() * 2 >= len(ran)]
         tasks = ran.index[ran[kept].notna().all(axis=1)]
-        means = cells.mean().astype(float).unstack().loc[tasks, kept]
+        means = found.mean().astype(float).unstack().loc[tasks, kept]
         ranks = means.rank(axis=1, ascending=False, na_option="bottom")
         average = ranks.mean().sort_values(kind="stable")
         rows += [

@@ -6,13 +6,8 @@ import csv
 import io
 import math
 from itertools import groupby
-from pathlib import Path
 
-from pauc_core.files import write_text
-from pauc_core.report.compare import compare
-from pauc_core.report.frames import load_reference, open_report
-from pauc_core.report.layout import Builder, Cell, Row, Table
-from pauc_core.report.race import against_each_trial, time_spent
+from pauc_core.report.layout import Cell, Row, Table
 
 LINE = "not in the paper"
 
@@ -126,38 +121,4 @@ def escape(text: str) -> str:
     return text
 
 
-def build_tables(
-    collected_dir: str | Path, reference_dir: str | Path, reports_config: str | Path
-) -> list[Table]:
-    """Every table of the configuration, filled."""
-    collected, reports = open_report(collected_dir, reports_config)
-    comparison = compare(collected, reports, load_reference(reference_dir))
-    builder = Builder(collected, reports, comparison)
-    return [builder.table(name) for name in reports.tables]
-
-
-def make_tables(
-    collected_dir: str | Path,
-    reference_dir: str | Path,
-    reports_config: str | Path,
-    out_dir: str | Path,
-) -> list[Path]:
-    """Write table1.csv, table1.md, table1.tex and so on; against_each_trial.csv and time.csv."""
-    written = []
-    collected, reports = open_report(collected_dir, reports_config)
-    for name, frame in (
-        ("against_each_trial", against_each_trial(collected, reports)),
-        ("time", time_spent(collected)),
-    ):
-        written.append(Path(out_dir) / f"{name}.csv")
-        write_text(written[-1], frame.to_csv(index=False, lineterminator="\n"))
-    for table in build_tables(collected_dir, reference_dir, reports_config):
-        for ending, text in (
-            ("csv", to_csv(table)),
-            ("md", to_markdown(table)),
-            ("tex", to_latex(table)),
-        ):
-            path = Path(out_dir) / f"{table.name}.{ending}"
-            write_text(path, text)
-            written.append(path)
-    return written
+FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}

@@ -14,11 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pauc_core.report.claims import make_claims
-from pauc_core.report.compare import make_comparison
-from pauc_core.report.figures import make_figures
-from pauc_core.report.page import make_page
-from pauc_core.report.tables import make_tables
+from pauc_core.report.report import build_report, write_report
 from pauc_core.suite.collect import RUN, collect, is_stale
 from pauc_core.suite.columns import FRAMES, ColumnError
 from pauc_core.suite.frames import read_frames, write_frames
@@ -34,20 +30,7 @@ def publish(published: Path, scale: Path | None = None) -> None:
     if not (collected / "meta.json").exists():
         raise SystemExit(f"{collected} holds no collected frames; name the folder of a scale.")
     mark_stale(collected)
-    inputs = (collected, REFERENCE, REPORTS)
-    make_tables(*inputs, published / "tables")
-    make_figures(*inputs, published / "figures")
-    make_comparison(*inputs, published / "comparison.csv")
-    make_claims(*inputs, published / "claims.csv")
-    make_page(
-        collected,
-        published / "tables",
-        published / "figures",
-        published / "comparison.csv",
-        published / "claims.csv",
-        REPORTS,
-        published / "report/index.html",
-    )
+    write_report(build_report(collected, REFERENCE, REPORTS), published)
 
 
 def _take(scale: Path, published: Path) -> None:

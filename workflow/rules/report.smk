@@ -7,7 +7,7 @@ TEMPLATE = [
 FRAMES = ["summaries", "traces", "roc", "trials", "datasets"]
 
 
-rule tabulate:
+rule collect:
     input:
         summaries=[
             p for e in SUITE.experiments.values() for p in fitted(e, "summary.jsonl")
@@ -18,60 +18,43 @@ rule tabulate:
         ],
         trials=sorted({p for e in SUITE.experiments.values() for p in tuned_files(e)}),
         datasets=rules.data.input,
-        reference="reference/tables.csv",
-        reports="config/reports.yaml",
     output:
         frames=expand(f"{COLLECTED}/{{name}}.parquet", name=FRAMES),
         meta=f"{COLLECTED}/meta.json",
-        tables=report(
-            directory(f"{RESULTS}/tables"),
-            patterns=["{name}.md"],
-            caption="../report/table.rst",
-            category="Tables",
-        ),
     log:
-        f"{RESULTS}/logs/tabulate.log",
+        f"{RESULTS}/logs/collect.log",
     conda:
         ENV
     params:
         scale=SUITE.scale,
         settings=SETTINGS,
         root=str(ROOT),
-        digest=lambda wildcards: digest("pauc_core.report.tables"),
-        collecting=lambda wildcards: digest("pauc_core.suite.collect"),
+        digest=lambda wildcards: digest("pauc_core.suite.collect"),
     script:
-        "../scripts/tabulate.py"
+        "../scripts/collect.py"
 
 
-rule draw:
+rule report:
     input:
-        meta=f"{COLLECTED}/meta.json",
+        frames=rules.collect.output.frames,
+        meta=rules.collect.output.meta,
         reference="reference/tables.csv",
+        claims="reference/claims.yaml",
         reports="config/reports.yaml",
+        template=TEMPLATE,
     output:
-        report(
+        tables=report(
+            directory(f"{RESULTS}/tables"),
+            patterns=["{name}.md"],
+            caption="../report/table.rst",
+            category="Tables",
+        ),
+        figures=report(
             directory(f"{RESULTS}/figures"),
             patterns=["{name}.png"],
             caption="../report/figure.rst",
             category="Figures",
         ),
-    log:
-        f"{RESULTS}/logs/draw.log",
-    conda:
-        ENV
-    params:
-        digest=lambda wildcards: digest("pauc_core.report.figures"),
-    script:
-        "../scripts/draw.py"
-
-
-rule compare:
-    input:
-        meta=f"{COLLECTED}/meta.json",
-        reference="reference/tables.csv",
-        claims="reference/claims.yaml",
-        reports="config/reports.yaml",
-    output:
         comparison=report(
             f"{RESULTS}/comparison.csv",
             caption="../report/comparison.rst",
@@ -83,29 +66,7 @@ rule compare:
             category="Paper against measured",
         ),
         ranks=f"{RESULTS}/ranks.csv",
-    log:
-        f"{RESULTS}/logs/compare.log",
-    conda:
-        ENV
-    params:
-        digest=lambda wildcards: digest("pauc_core.report.claims"),
-        comparing=lambda wildcards: digest("pauc_core.report.compare"),
-    script:
-        "../scripts/compare.py"
-
-
-rule report:
-    input:
-        meta=f"{COLLECTED}/meta.json",
-        tables=f"{RESULTS}/tables",
-        figures=f"{RESULTS}/figures",
-        comparison=f"{RESULTS}/comparison.csv",
-        claims=f"{RESULTS}/claims.csv",
-        ranks=f"{RESULTS}/ranks.csv",
-        reports="config/reports.yaml",
-        template=TEMPLATE,
-    output:
-        report(
+        page=report(
             f"{RESULTS}/report/index.html",
             caption="../report/page.rst",
             category="Report",
@@ -115,18 +76,18 @@ rule report:
     conda:
         ENV
     params:
-        digest=lambda wildcards: digest("pauc_core.report.page"),
+        digest=lambda wildcards: digest("pauc_core.report.report"),
     script:
         "../scripts/report.py"
 
 
 rule tables:
     input:
-        f"{RESULTS}/tables",
-        f"{RESULTS}/comparison.csv",
-        f"{RESULTS}/claims.csv",
+        rules.report.output.tables,
+        rules.report.output.comparison,
+        rules.report.output.claims,
 
 
 rule figures:
     input:
-        f"{RESULTS}/figures",
+        rules.report.output.figures,

@@ -1,0 +1,124 @@
+"""The report: computed once from collected frames, written in all its formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from pauc_core.files import atomic_path, write_text
+from pauc_core.report.claims import judge_all
+from pauc_core.report.compare import COLUMNS, compare
+from pauc_core.report.figures import Painter, pictures
+from pauc_core.report.frames import (
+    Collected,
+    Reference,
+    Reports,
+    load_collected,
+    load_reference,
+    load_reports,
+)
+from pauc_core.report.layout import Builder, Table
+from pauc_core.report.page import render
+from pauc_core.report.race import against_each_trial, time_spent
+from pauc_core.report.ranks import average_ranks
+from pauc_core.report.tables import FORMATS
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is said about one scale; each part is worked out when first asked for."""
+
+    collected: Collected
+    reports: Reports
+    reference: Reference
+
+    @cached_property
+    def comparison(self) -> pd.DataFrame:
+        """Every measured number beside the paper's."""
+        return compare(self.collected, self.reports, self.reference.numbers)
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """The paper's claims with their verdicts."""
+        return judge_all(self.collected, self.reports, self.reference)
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """Average ranks of the methods."""
+        return average_ranks(self.collected, self.reports, self.reference.ranks)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Every table of the configuration, filled."""
+        builder = Builder(self.collected, self.reports, self.comparison)
+        return [builder.table(name) for name in self.reports.tables]
+
+    @cached_property
+    def race(self) -> pd.DataFrame:
+        """When the method passes each trial of its rival."""
+        return against_each_trial(self.collected, self.reports)
+
+    @cached_property
+    def time(self) -> pd.DataFrame:
+        """CPU seconds inside the solvers."""
+        return time_spent(self.collected)
+
+    @cached_property
+    def figures(self) -> dict[str, dict[str, bytes]]:
+        """Every figure as PNG and PDF."""
+        painter = Painter(self.collected, self.reports)
+        return {name: pictures(painter.figure(name)) for name in self.reports.figures}
+
+    @cached_property
+    def page(self) -> str:
+        """The page as text."""
+        return render(
+            self.collected,
+            self.reports,
+            comparison=self.comparison,
+            claims=self.claims,
+            ranks=self.ranks,
+            tables=self.tables,
+            race=self.race,
+            time=self.time,
+            pictures={name: made["png"] for name, made in self.figures.items()},
+        )
+
+
+def build_report(
+    collected_dir: str | Path, reference_dir: str | Path, reports_config: str | Path
+) -> Report:
+    """The report on the collected frames of a scale."""
+    collected = load_collected(collected_dir)
+    reports = load_reports(reports_config, str(collected.meta.get("scale", "default")))
+    return Report(collected, reports, load_reference(reference_dir))
+
+
+def write_report(report: Report, out: str | Path) -> None:
+    """Write tables, figures, comparison.csv, claims.csv, ranks.csv and the page below ``out``."""
+    out = Path(out)
+    write_tables(report, out)
+    for name, made in report.figures.items():
+        for ending, content in made.items():
+            with atomic_path(out / "figures" / f"{name}.{ending}") as path:
+                path.write_bytes(content)
+    write_text(out / "report" / "index.html", report.page)
+
+
+def write_tables(report: Report, out: str | Path) -> None:
+    """Write the tables in every format and the frames that are files of their own."""
+    out = Path(out)
+    for table in report.tables:
+        for ending, text_of in FORMATS.items():
+            write_text(out / "tables" / f"{table.name}.{ending}", text_of(table))
+    for name, frame in {
+        "tables/against_each_trial": report.race,
+        "tables/time": report.time,
+        "comparison": report.comparison[COLUMNS],
+        "claims": report.claims,
+        "ranks": report.ranks,
+    }.items():
+        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
