@@ -10,7 +10,7 @@ import pytest
 
 from pauc_core.report.readme import BEGIN, END, measured_part
 from pauc_core.report.report import build_report, write_tables
-from pauc_core.suite.provenance import code_digest
+from pauc_core.suite.provenance import run_digest
 from pauc_core.suite.publish import mark_stale, merge
 from tests.collected_fixture import write_collected
 
@@ -72,7 +72,8 @@ def test_an_experiment_is_replaced_whole(published: Path, tmp_path: Path) -> Non
 
 
 def test_what_is_stale_is_found_anew(published: Path, tmp_path: Path) -> None:
-    present = code_digest("baselines.controls:RandomScores")
+    use = "baselines.controls:RandomScores"
+    present = run_digest(use, model="linear", params={}, tuned=True)
     later = write_collected(tmp_path / "later", stale=("agd_sbcd",))
     merge(only(later, LINEAR, code_digest=present), published)
     mark_stale(published)

@@ -21,11 +21,12 @@ from pauc_core.data.prepared import write_prepared
 from pauc_core.files import atomic_path
 from pauc_core.solver.streams import stream
 from pauc_core.suite.child import Child, MachineError
+from pauc_core.suite.choice import choose, expand
 from pauc_core.suite.configuration import Experiment
 from pauc_core.suite.one_run import run_one
 from pauc_core.suite.run_spec import RunSpec, look_epochs
 from pauc_core.suite.runner import run_seeds
-from pauc_core.suite.tuning import choose, expand, tune
+from pauc_core.suite.tuning import tune
 from tests.test_solver import Walk
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -196,24 +197,60 @@ def test_changing_a_hyper_parameter_runs_just_what_uses_it(smoke):
     assert not [rule for rule in jobs if rule.startswith(("fit", "tune", "prepare", "fetch"))]
 
 
+@contextlib.contextmanager
+def changed(project: Path, name: str, edit=lambda text: text + "\nCHANGED = True\n"):
+    """A file of the project with another text, for a while."""
+    path = project / name
+    kept = path.read_text()
+    path.write_text(edit(kept))
+    try:
+        yield
+    finally:
+        path.write_text(kept)
+
+
+def solving(jobs: dict[str, int]) -> dict[str, int]:
+    """The jobs before any table is made."""
+    stages = ("fit", "tune", "prepare", "fetch", "extract")
+    return {rule: count for rule, count in jobs.items() if rule.startswith(stages)}
+
+
 def test_changing_a_comment_runs_nothing(smoke):
-    path = smoke / "pauc_core/agd_sbcd/compiled.py"
-    kept = path.read_text()
-    path.write_text("# another comment\n" + kept.replace('"""\n', '"""  # and one more\n', 1))
-    jobs = planned(smoke)
-    path.write_text(kept)
-    assert jobs == {}
+    def edit(text):
+        return "# another comment\n" + text.replace('"""\n', '"""  # and one more\n', 1)
+
+    with changed(smoke, "pauc_core/agd_sbcd/compiled.py", edit):
+        assert planned(smoke) == {}
 
 
-def test_changing_a_module_runs_what_imports_it(smoke):
-    path = smoke / "baselines/svm_pauc_tight.py"
-    kept = path.read_text()
-    path.write_text(kept + "\nCHANGED = True\n")
-    jobs = planned(smoke)
-    path.write_text(kept)
-    assert jobs.pop("fit_svm_pauc_tight") == 2
-    assert jobs.pop("tune") == 1
-    assert not [rule for rule in jobs if rule.startswith(("fit", "tune", "prepare", "fetch"))]
+def test_changing_a_method_runs_what_uses_it(smoke):
+    with changed(smoke, "baselines/svm_pauc_tight.py"):
+        assert solving(planned(smoke)) == {"fit_svm_pauc_tight": 2, "tune": 1}
+
+
+def test_changing_the_rule_of_choice_runs_what_was_tuned(smoke):
+    with changed(smoke, "pauc_core/suite/choice.py"):
+        jobs = solving(planned(smoke))
+    tuned = ("agd_sbcd", "dca", "svm_pauc_tight")
+    assert jobs == {"tune": 3, **{f"fit_{name}": 1 for name in tuned}}
+
+
+def test_changing_the_split_runs_everything_and_prepares_nothing(smoke):
+    with changed(smoke, "pauc_core/data/splits.py"):
+        jobs = solving(planned(smoke))
+    assert jobs.pop("tune") == 3
+    assert "prepare" not in jobs
+    jobs.pop("extract_features", None)
+    assert sum(jobs.values()) == sum(map(len, METHODS.values()))
+
+
+def test_changing_a_network_leaves_linear_runs_alone(smoke):
+    """But for those on the features of one, which are extracted anew."""
+    with changed(smoke, "pauc_core/models/densenet.py"):
+        jobs = solving(planned(smoke))
+    assert jobs.pop("extract_features") == 1
+    again = [*METHODS["chest-gen"], *METHODS["linear-gen"]]
+    assert jobs == {f"fit_{name}": 1 for name in again}
 
 
 def test_every_line_of_the_methods_is_a_rule_and_shows_in_the_graph(smoke):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pauc_core.report.frames import KEYS, Collected, Reports
 from pauc_core.report.measured import first_above
-from pauc_core.suite.configuration import TUNING_SEED
+from pauc_core.suite.choice import TUNING_SEED
 
 RIVAL_COLUMNS = [
     *KEYS, "rival", "rival_params", "chosen", "rival_train_pauc", "rival_seconds", "rival_epochs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from pauc_core.metrics import bootstrap_interval, roc_curve_points
 from pauc_core.solver.streams import stream
 from pauc_core.suite.columns import KEYS, check
 from pauc_core.suite.frames import make_frame, write_frames
-from pauc_core.suite.provenance import code_digest, commit, machine, versions
+from pauc_core.suite.provenance import commit, is_stale, machine, versions
 
 RUN = [*KEYS, "seed"]
 ROC_POINTS = 200
@@ -88,11 +88,6 @@ def _test_part(line: dict[str, Any], scores: pd.DataFrame) -> tuple[dict[str, An
     grid = np.linspace(0.0, 1.0, ROC_POINTS + 1)
     curve = pd.DataFrame({**keys, "fpr": grid, "tpr": np.interp(grid, fpr, tpr)})
     return {"test_low": low, "test_high": high}, curve
-
-
-def is_stale(line: Mapping[Any, Any]) -> bool:
-    """Whether the method's code is no longer what made the line."""
-    return bool(line["use"]) and code_digest(line["use"]) != line["code_digest"]
 
 
 def _short(path: Path, out: Path) -> str:

@@ -13,8 +13,6 @@ from typing import Any
 import jsonschema
 import yaml
 
-TUNING_SEED = 0  # tuning happens once, on this seed's split
-
 
 class ConfigurationError(ValueError):
     """A mistake in the configuration, in one sentence."""

@@ -18,7 +18,7 @@ import yaml
 from pauc_core.solver.trace import MEASURES
 from pauc_core.suite.configuration import Suite, load
 from pauc_core.suite.one_run import run_one
-from pauc_core.suite.provenance import code_digest
+from pauc_core.suite.provenance import is_stale
 from pauc_core.suite.run_spec import run_of
 
 
@@ -51,9 +51,7 @@ def find(suite: Suite, name: str) -> list[dict[str, Any]]:
 
 def explain(line: dict[str, Any]) -> str:
     """One summary line as text."""
-    stale = (
-        "" if code_digest(line["use"]) == line["code_digest"] else " (the code has changed since)"
-    )
+    stale = " (the code has changed since)" if is_stale(line) else ""
     names = (*MEASURES, "epoch", "last_pauc_train", "last_epoch", "seconds", "peak_mb")
     numbers = {key: line.get(key) for key in names}
     return "\n".join(

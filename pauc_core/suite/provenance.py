@@ -6,53 +6,118 @@ import ast
 import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import subprocess
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas")
 PROJECT = ("pauc_core", "baselines")
 
+# What decides the numbers of every run besides its method: the split, what the specification makes
+# of the configuration, and how problem, loop and summary follow from it. They import the loop, the
+# metric and the objective.
+EVERY_RUN = ("pauc_core.data.splits", "pauc_core.suite.run_spec", "pauc_core.suite.one_run")
+TUNED_RUN = ("pauc_core.suite.choice",)
+# A run's imports are followed into these rooms, and into the package that its method is from. Not
+# into others: a configuration's values are among a rule's params and arrays have their checksum.
+DECIDING = ("metrics", "objective", "solver", "models", "agd_sbcd")
 
-def code_digest(use: str) -> str:
-    """Digest of the syntax trees of ``module[:Class]`` and of the project modules it imports.
 
-    Comments, docstrings and layout do not count, so rewording changes nothing; a change of the
-    mathematics changes the digest of every method that uses it.
+def run_digest(use: str, *, model: str, params: Mapping[str, Any], tuned: bool) -> str:
+    """Digest of all code that decides the numbers of a run of the method ``module:Class``."""
+    return _digest(run_modules(use, model=model, params=params, tuned=tuned))
+
+
+def run_modules(use: str, *, model: str, params: Mapping[str, Any], tuned: bool) -> set[str]:
+    """The modules whose text decides a run's numbers.
+
+    Imports inside functions are of what needs torch: they count for networks, and for a linear
+    model that was given a device.
     """
+    method = use.partition(":")[0]
+    rooms = {f"pauc_core.{room}" for room in DECIDING} | (
+        {method.partition(".")[0]} - {"pauc_core"}
+    )
+    return _closure(
+        [method, *EVERY_RUN, *(TUNED_RUN if tuned else ())],
+        follow=lambda name: any(name == room or name.startswith(f"{room}.") for room in rooms),
+        inner=model != "linear" or params.get("device") is not None,
+    )
+
+
+def is_stale(line: Mapping[Any, Any]) -> bool:
+    """Whether the code that decides a summary line's numbers is no longer what made them."""
+    if not line["use"]:
+        return False  # a guest that is no Python program
+    params = line["params"]
+    present = run_digest(
+        line["use"],
+        model=line["model"],
+        params=json.loads(params) if isinstance(params, str) else params,
+        tuned=bool(line["tuned"]),
+    )
+    return present != line["code_digest"]
+
+
+def code_digest(module: str) -> str:
+    """Digest of a module and of all project modules that it imports: for what makes no run."""
+    follow = {*PROJECT, module.partition(".")[0]}
+    return _digest(_closure([module], lambda name: name.partition(".")[0] in follow, inner=True))
+
+
+def _digest(modules: set[str]) -> str:
+    """Of the modules' syntax trees: comments, docstrings and layout do not count."""
     digest = hashlib.sha256()
-    for name in sorted(_closure(use.partition(":")[0])):
+    for name in sorted(modules):
         digest.update(f"{name}\n{_tree(_source(name) or '')}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def _closure(name: str) -> set[str]:
+def _closure(modules: list[str], follow: Callable[[str], bool], inner: bool) -> set[str]:
+    """The modules and those that they import and that are to be followed."""
     seen: set[str] = set()
-    todo = [name]
+    todo = list(modules)
     while todo:
         module = todo.pop()
-        if module in seen or _source(module) is None:
-            continue
-        seen.add(module)
-        todo.extend(_imports(module))
+        text = None if module in seen else _source(module)
+        if text is not None:
+            seen.add(module)
+            todo.extend(name for name in _imports(text, inner) if follow(name))
     return seen
 
 
 @cache
-def _imports(module: str) -> tuple[str, ...]:
-    """Project modules that a module imports anywhere in its text; relative imports are not used."""
-    found: set[str] = set()
-    top = module.partition(".")[0]
-    for node in ast.walk(ast.parse(_source(module) or "")):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        found.update(name for name in names if name.partition(".")[0] in {*PROJECT, top})
-    return tuple(sorted(found))
+def _imports(text: str, inner: bool) -> tuple[str, ...]:
+    """What a module's text imports, inside its functions too where wanted; not for types alone."""
+    reader = _Imports(inner)
+    reader.visit(ast.parse(text))
+    return tuple(sorted(reader.found))
+
+
+class _Imports(ast.NodeVisitor):
+    def __init__(self, inner: bool) -> None:
+        self.inner = inner
+        self.found: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found.update(alias.name for alias in node.names)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.module:  # relative imports are not used
+            self.found.update((node.module, *(f"{node.module}.{a.name}" for a in node.names)))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if self.inner:
+            self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        if not (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
+            self.generic_visit(node)
 
 
 @cache

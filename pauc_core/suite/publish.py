@@ -15,9 +15,10 @@ from typing import Any
 import pandas as pd
 
 from pauc_core.report.report import build_report, write_report
-from pauc_core.suite.collect import RUN, collect, is_stale
+from pauc_core.suite.collect import RUN, collect
 from pauc_core.suite.columns import FRAMES, ColumnError
 from pauc_core.suite.frames import read_frames, write_frames
+from pauc_core.suite.provenance import is_stale
 
 REFERENCE, REPORTS = Path("reference"), Path("config/reports.yaml")
 

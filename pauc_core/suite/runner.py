@@ -27,7 +27,7 @@ from pauc_core.suite.checkpoint import FileKeeper, fingerprint
 from pauc_core.suite.child import Child, Report, run_all
 from pauc_core.suite.columns import KEYS, check, names
 from pauc_core.suite.one_run import build_method, build_problem, rehearse, run_one
-from pauc_core.suite.provenance import code_digest, versions
+from pauc_core.suite.provenance import run_digest, versions
 from pauc_core.suite.run_spec import RunSpec
 
 CHECKPOINT_SECONDS = 120.0
@@ -44,7 +44,7 @@ def run_seeds(
     """
     prepared = check_data(data)
     _warm_up(run, params, data)
-    digest = code_digest(run.use)
+    digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
     lines: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
     scores: list[tuple[Any, ...]] = []

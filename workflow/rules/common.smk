@@ -10,7 +10,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
 )
 
-from pauc_core.suite.provenance import code_digest
+from pauc_core.suite.provenance import code_digest, run_digest
 from pauc_core.suite import configuration, run_spec
 
 
@@ -70,12 +70,25 @@ def of_track(track):
 
 
 @functools.cache
-def digest(use):
+def digest(module):
     """The code's digest as a rule parameter, where the scale re-runs on changed mathematics.
 
     Rules ask through a function, so that a job works out its own digest only.
     """
-    return code_digest(use) if SUITE.digests else None
+    return code_digest(module) if SUITE.digests else None
+
+
+@functools.cache
+def digest_of_runs(use, model, device, tuned):
+    return run_digest(use, model=model, params={"device": device}, tuned=tuned)
+
+
+def code_of(spec):
+    """The same for the code that decides a run's numbers."""
+    if not SUITE.digests:
+        return None
+    device = spec.params.get("device")
+    return digest_of_runs(spec.use, spec.experiment.model, device, spec.tuned)
 
 
 def specification(wildcards, method):

@@ -35,7 +35,7 @@ for name, line in SUITE.methods.items():
             seeds=lambda wildcards: SUITE.experiments[
                 wildcards.experiment
             ].seeds_between(int(wildcards.first), int(wildcards.last)),
-            digest=lambda wildcards, use=line["use"]: digest(use),
+            digest=lambda wildcards, name=name: code_of(specification(wildcards, name)),
         script:
             "../scripts/fit.py"
 

@@ -19,6 +19,6 @@ rule tune:
     params:
         spec=lambda wildcards: trial(wildcards),
         decides=lambda wildcards: trial(wildcards).decides(),
-        digest=lambda wildcards: digest(SUITE.methods[wildcards.method]["use"]),
+        digest=lambda wildcards: code_of(trial(wildcards)),
     script:
         "../scripts/tune.py"
