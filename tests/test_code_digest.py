@@ -29,6 +29,7 @@ RUNS = {
 DEEP = {"deep", "deep, tuned"}
 CHANGES = {
     # what decides every run
+    "pauc_core.data.prepared": set(RUNS),
     "pauc_core.data.splits": set(RUNS),
     "pauc_core.metrics": set(RUNS),
     "pauc_core.objective.losses": set(RUNS),
@@ -48,6 +49,7 @@ CHANGES = {
     "pauc_core.models.densenet": DEEP,
     "baselines.dca": {"dca"},
     # what writes files, starts processes, draws or tells
+    "pauc_core.data.prepare": set(),
     "pauc_core.suite.runner": set(),
     "pauc_core.suite.child": set(),
     "pauc_core.suite.configuration": set(),

@@ -18,13 +18,18 @@ from typing import Any
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas")
 PROJECT = ("pauc_core", "baselines")
 
-# What decides the numbers of every run besides its method: the split, what the specification makes
-# of the configuration, and how problem, loop and summary follow from it. They import the loop, the
-# metric and the objective.
-EVERY_RUN = ("pauc_core.data.splits", "pauc_core.suite.run_spec", "pauc_core.suite.one_run")
+# What decides the numbers of every run besides its method: how stored arrays are read and split,
+# what the specification makes of the configuration, and how problem, loop and summary follow from
+# it. They import the loop, the metric and the objective.
+EVERY_RUN = (
+    "pauc_core.data.prepared",
+    "pauc_core.data.splits",
+    "pauc_core.suite.run_spec",
+    "pauc_core.suite.one_run",
+)
 TUNED_RUN = ("pauc_core.suite.choice",)
 # A run's imports are followed into these rooms, and into the package that its method is from. Not
-# into others: a configuration's values are among a rule's params and arrays have their checksum.
+# into others: a configuration's values are among a rule's params, what arrays hold has a checksum.
 DECIDING = ("metrics", "objective", "solver", "models", "agd_sbcd")
 
 
