@@ -58,4 +58,4 @@ def test_nih_is_split_by_patient(tmp_path):
     prepared = prepare(name, CATALOGUE[name], tmp_path / "raw", tmp_path / "out")
     tested = set(prepared.group[prepared.part == 1].tolist())
     assert not tested & set(prepared.group[prepared.part == 0].tolist())
-    assert len(set(prepared.group.tolist())) == 1928
+    assert len(set(prepared.group.tolist())) == 1335

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from pauc_core.data.archives import open_zip, read_zip
 from pauc_core.data.errors import DataError
@@ -20,6 +21,7 @@ CHEXPERT = ["Cardiomegaly", "Edema", "Consolidation", "Atelectasis", "Pleural Ef
 NIH = ["Cardiomegaly", "Edema", "Consolidation", "Atelectasis", "Effusion"]
 # an uncertain mention (-1) counts as positive for these two, as negative for the other three
 UNCERTAIN_IS_POSITIVE = ("Edema", "Atelectasis")
+SHRUNK = Image.Resampling.LANCZOS  # how NIH's films are made small, wherever that happens
 
 
 def read_table(path: Path, columns: list[str]) -> pd.DataFrame:
@@ -81,7 +83,7 @@ def load_chexpert(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     size = entry["size"]
 
     def rows(index: np.ndarray) -> np.ndarray:
-        return np.stack([_picture(pictures[i], size) for i in index.tolist()])
+        return np.stack([_picture(pictures[i], size, Image.Resampling.BOX) for i in index.tolist()])
 
     return Loaded(
         rows=rows,
@@ -96,7 +98,10 @@ def load_chexpert(name: str, entry: Entry, raw_dir: Path) -> Loaded:
 
 
 def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
-    """NIH ChestX-ray14: the official label file and whatever images lie beside it.
+    """NIH ChestX-ray14: the official label file and the images that lie beside it.
+
+    With `patients: [first, last]` every film of these patients must be there and no other is
+    taken; without it, whatever images there are.
 
     A patient belongs to the test part by a hash of the patient number alone, so that the same
     patients are tested on for every seed and every subset of the images.
@@ -113,7 +118,17 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         zipped.update(
             {Path(m).name: (archive, m) for m in archive.namelist() if m.endswith(".png")}
         )
-    table = table[table["Image Index"].isin(loose.keys() | zipped.keys())].reset_index(drop=True)
+    here = table["Image Index"].isin(loose.keys() | zipped.keys())
+    if entry.get("patients"):
+        wanted = table["Patient ID"].astype(np.int64).between(*entry["patients"])
+        missing = table["Image Index"][wanted & ~here]
+        if len(missing) and here.any():
+            raise DataError(
+                f"{folder} lacks {len(missing)} of {int(wanted.sum())} films, the first is "
+                f"{missing.iloc[0]}; delete the images there and fetch them again."
+            )
+        here &= wanted
+    table = table[here].reset_index(drop=True)
     if table.empty:
         raise DataError(
             f"{folder} holds none of the images that {labels_file.name} names; put them in "
@@ -127,9 +142,9 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
 
     def one(picture: str) -> np.ndarray:
         if picture in loose:
-            return _picture(loose[picture], size)
+            return _picture(loose[picture], size, SHRUNK)
         archive, member = zipped[picture]
-        return decode(read_zip(archive, member), f"{archive.filename}: {member}", size, 1)
+        return decode(read_zip(archive, member), f"{archive.filename}: {member}", size, 1, SHRUNK)
 
     return Loaded(
         rows=lambda index: np.stack([one(names[i]) for i in index.tolist()]),
@@ -143,12 +158,12 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     )
 
 
-def _picture(path: Path, size: int) -> np.ndarray:
+def _picture(path: Path, size: int, resampling: Image.Resampling) -> np.ndarray:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); fetch it again.") from error
-    return decode(data, str(path), size, 1)
+    return decode(data, str(path), size, 1, resampling)
 
 
 def _hashed(patient: int) -> float:

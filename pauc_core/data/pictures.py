@@ -11,7 +11,13 @@ from PIL import Image, UnidentifiedImageError
 from pauc_core.data.errors import DataError
 
 
-def decode(data: bytes, place: str, size: int, channels: int) -> np.ndarray:
+def decode(
+    data: bytes,
+    place: str,
+    size: int,
+    channels: int,
+    resampling: Image.Resampling = Image.Resampling.BOX,
+) -> np.ndarray:
     """One picture as uint8 (channels, size, size), grey or colour, resized where needed."""
     try:
         with warnings.catch_warnings():
@@ -27,6 +33,6 @@ def decode(data: bytes, place: str, size: int, channels: int) -> np.ndarray:
     ) as error:
         raise DataError(f"{place} is no readable picture ({error}); fetch it again.") from error
     if picture.size != (size, size):
-        picture = picture.resize((size, size), Image.Resampling.BOX)
+        picture = picture.resize((size, size), resampling)
     array = np.asarray(picture, dtype=np.uint8)
     return array[None] if channels == 1 else array.transpose(2, 0, 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pauc_core.data.download import UNPACKERS, Unreachable, copy_local, download, matches
 from pauc_core.data.errors import DataError
+from pauc_core.data.films import shrink
 from pauc_core.data.generate import generate
 from pauc_core.data.wheels import bring_member
 
@@ -77,7 +78,9 @@ def one_of(
         if bring_near(file, folder, mirror, tried, progress):
             return folder / file["name"]
     for file in choices:
-        if bring_far(file, folder, tried, progress):
+        if bring_far(file, folder, tried, progress) or _resized(
+            file, folder, mirror, tried, progress
+        ):
             return folder / file["name"]
     raise nowhere(name, entry, [folder / file["name"] for file in choices], tried)
 
@@ -121,6 +124,32 @@ def bring_far(file: dict[str, Any], folder: Path, tried: list[str], progress: bo
     except DataError as error:
         tried.append(str(error).rstrip("."))
         return False
+    return True
+
+
+def _resized(
+    file: dict[str, Any], folder: Path, mirror: str | None, tried: list[str], progress: bool
+) -> bool:
+    """Make a file of small films from the large archive that its entry names under `resized`."""
+    if "resized" not in file:
+        return False
+    large = file["resized"]["from"]
+    archive = folder / large["name"]
+    lay_there = archive.exists()
+    if not (
+        (lay_there and matches(archive, large))
+        or bring_near(large, folder, mirror, tried, progress)
+        or bring_far(large, folder, tried, progress)
+    ):
+        return False
+    try:
+        shrink(archive, folder / file["name"], file["resized"]["size"], progress)
+    except DataError as error:
+        tried.append(str(error).rstrip("."))
+        return False
+    finally:
+        if not lay_there:
+            archive.unlink(missing_ok=True)
     return True
 
 
