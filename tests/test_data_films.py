@@ -68,7 +68,6 @@ def entry(archive: bytes, url: str, films: int = 2 * PATIENTS) -> dict:
         "files": [{"name": "Data_Entry_2017.csv"}, {"any_of": [{"name": "images-8px.zip"}, small]}],
         "patients": [1, PATIENTS],
         "size": SIZE,
-        "test_share": 0.2,
         "expect": {"rows": {"all": films}},
     }
 

@@ -11,6 +11,7 @@ import yaml
 
 from pauc_core.data.prepare import prepare
 from pauc_core.data.sources import fetch
+from pauc_core.data.splits import split
 from pauc_core.data.statistics import table
 
 CATALOGUE = yaml.safe_load(
@@ -52,10 +53,18 @@ def test_table_5(name, positives, negatives, tmp_path):
     assert (row["positives"], row["negatives"]) == (positives, negatives)
 
 
-def test_nih_is_split_by_patient(tmp_path):
+def test_nih_is_tested_whole_over_five_seeds_split_by_patient(tmp_path):
     name = "nih"
     fetch(name, CATALOGUE[name], tmp_path / "raw", progress=False)
     prepared = prepare(name, CATALOGUE[name], tmp_path / "raw", tmp_path / "out")
-    tested = set(prepared.group[prepared.part == 1].tolist())
-    assert not tested & set(prepared.group[prepared.part == 0].tolist())
     assert len(set(prepared.group.tolist())) == 1335
+    tested = []
+    for seed in range(5):
+        y, train, valid, test = split(prepared.for_seed(seed), "D2", seed)
+        sides = [set(prepared.group[rows].tolist()) for rows in (train, valid, test)]
+        assert not (sides[0] | sides[1]) & sides[2]
+        assert not sides[0] & sides[1]
+        assert 17 <= y[test].sum() <= 21  # of 90; one patient alone has many
+        assert abs(len(test) - 1000) <= 5
+        tested += test.tolist()
+    assert sorted(tested) == list(range(4999))

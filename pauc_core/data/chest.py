@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 
@@ -101,10 +100,7 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     """NIH ChestX-ray14: the official label file and the images that lie beside it.
 
     With `patients: [first, last]` every film of these patients must be there and no other is
-    taken; without it, whatever images there are.
-
-    A patient belongs to the test part by a hash of the patient number alone, so that the same
-    patients are tested on for every seed and every subset of the images.
+    taken; without it, whatever images there are. Patients are the groups, for folds over them.
     """
     folder = Path(entry["path"]).expanduser() if "path" in entry else raw_dir / entry["folder"]
     labels_file = next(
@@ -137,7 +133,6 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     findings = table["Finding Labels"].str.split("|")
     y = np.array([[word in found for word in NIH] for found in findings], dtype=np.int8)
     patients = table["Patient ID"].astype(np.int64).to_numpy()
-    tested = np.array([_hashed(p) < entry["test_share"] for p in patients.tolist()])
     names, size = table["Image Index"].tolist(), entry["size"]
 
     def one(picture: str) -> np.ndarray:
@@ -151,7 +146,7 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         shape=(len(names), 1, size, size),
         dtype=np.uint8,
         y=y,
-        part=np.where(tested, TEST, TRAIN).astype(np.uint8),
+        part=np.full(len(names), TRAIN, dtype=np.uint8),
         tasks=list(TASKS),
         group=patients,
         more={"picture": {"channels": 1, "size": size}},
@@ -164,8 +159,3 @@ def _picture(path: Path, size: int, resampling: Image.Resampling) -> np.ndarray:
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); fetch it again.") from error
     return decode(data, str(path), size, 1, resampling)
-
-
-def _hashed(patient: int) -> float:
-    """A number in [0, 1) that depends on the patient number alone."""
-    return int.from_bytes(hashlib.sha256(str(patient).encode()).digest()[:4], "big") / 2**32

@@ -9,6 +9,7 @@ from typing import Any
 from pauc_core.data.chest import load_chexpert, load_nih
 from pauc_core.data.cifar import load_cifar10_lt
 from pauc_core.data.errors import DataError
+from pauc_core.data.folds import deal
 from pauc_core.data.generated_features import load_features
 from pauc_core.data.loaded import Loaded, check, hold_out, thin
 from pauc_core.data.longtail import load_tiny_imagenet_lt
@@ -56,6 +57,11 @@ def prepare(
         loaded = hold_out(loaded, share, name)
     if subset is not None:
         loaded = thin(loaded, subset, seed, name)
+    part = loaded.part
+    if entry.get("folds"):
+        if loaded.group is None:
+            raise DataError(f"{name}: its rows have no groups, so `folds:` cannot be drawn.")
+        part = deal(loaded.group, loaded.y, entry["folds"])
     kept = ("title", "licence", "task_titles")
     more: dict[str, Any] = {key: entry[key] for key in kept if key in entry}
     return write_prepared(
@@ -64,7 +70,7 @@ def prepare(
         kind=kind,
         x=loaded.blocks(),
         y=loaded.y,
-        part=loaded.part,
+        part=part,
         tasks=loaded.tasks,
         provenance=entry.get("provenance", "own"),
         group=loaded.group,

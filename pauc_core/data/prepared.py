@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,10 @@ class Prepared:
 
     Attributes
     ----------
-    x : array (n, d) of features or (n, c, h, w) of uint8 pictures, memory-mapped when loaded
+    x : array (n, d) of features or (n, c, h, w) of uint8 pictures, memory-mapped when loaded;
+        (folds, n, d) where each fold has an extractor of its own
     y : int8 array, (n,) or (n, tasks), 1 = positive
-    part : uint8 array, 0 = train pool, 1 = test, 2 = fixed validation
+    part : uint8 array (n,), or (folds, n): 0 = train pool, 1 = test, 2 = fixed validation
     group : int64 group ids (patients) or None
     meta : what meta.json holds
     """
@@ -65,6 +66,14 @@ class Prepared:
     @property
     def generated(self) -> bool:
         return bool(self.meta["generated"])
+
+    def for_seed(self, seed: int) -> Prepared:
+        """The set as a seed sees it: where there are folds, the parts and features of its fold."""
+        if self.part.ndim == 1:
+            return self
+        fold = seed % len(self.part)
+        x = self.x[fold] if self.x.shape[:2] == self.part.shape else self.x
+        return replace(self, x=x, part=self.part[fold])
 
     def labels(self, task: str | None = None) -> np.ndarray:
         """Boolean labels of one task; the only task when none is named."""
@@ -124,19 +133,26 @@ def write_prepared(
     Parameters
     ----------
     x : an array, or `Blocks` for one that does not fit in memory
+    part : (n,), or (folds, n) with a line a fold; x may then be (folds, n, d)
     tasks : names of the label columns; one name for a one-column y
     provenance : "paper", "stand-in", "generated" or "own"
     more : further entries of meta.json (title, picture, held_out, ...)
     """
     y = np.ascontiguousarray(y, dtype=np.int8)
     part = np.ascontiguousarray(part, dtype=np.uint8)
-    rows = x.shape[0]
+    lines = np.atleast_2d(part)
+    rows = x.shape[1] if x.shape[:2] == part.shape else x.shape[0]
     columns = 1 if y.ndim == 1 else y.shape[1]
-    if not (rows == len(y) == len(part)) or (group is not None and len(group) != rows):
-        raise DataError(f"{name}: {rows} rows of x, {len(y)} of y, {len(part)} of part: not equal.")
+    if not (rows == len(y) == lines.shape[1]) or (group is not None and len(group) != rows):
+        raise DataError(
+            f"{name}: {rows} rows of x, {len(y)} of y, {lines.shape[1]} of part: not equal."
+        )
     if columns != len(tasks):
         raise DataError(f"{name}: y has {columns} columns for {len(tasks)} task names.")
-    check_classes(name, y, part, tasks)
+    for line in lines:
+        check_classes(name, y, line, tasks)
+    counts = [_counts(y, line, tasks) for line in lines]
+    folds = {"folds": len(lines)} if part.ndim == 2 else {}
     arrays: dict[str, np.ndarray | Blocks] = {"x.npy": x, "y.npy": y, "part.npy": part}
     if group is not None:
         arrays["group.npy"] = np.ascontiguousarray(group, dtype=np.int64)
@@ -150,7 +166,8 @@ def write_prepared(
             "tasks": list(tasks),
             "rows": rows,
             "shape": list(x.shape),
-            "counts": _counts(y, part, tasks),
+            "counts": counts if folds else counts[0],
+            **folds,
             **(more or {}),
             "sha256": sums,
             "checksum": _one_digest(sums),
@@ -226,7 +243,7 @@ def _one_digest(sums: dict[str, str]) -> str:
 def _write_array(path: Path, array: np.ndarray | Blocks, name: str) -> str:
     """Write one .npy file front to back and return its sha256, whatever the array's size."""
     dtype = np.dtype(array.dtype)
-    source = array.blocks if isinstance(array, Blocks) else _cut(array)
+    source = array.blocks if isinstance(array, Blocks) else cut(array)
     sha = hashlib.sha256()
     with open(path, "wb") as file:
         header = {
@@ -238,7 +255,7 @@ def _write_array(path: Path, array: np.ndarray | Blocks, name: str) -> str:
         file.flush()
         with open(path, "rb") as head:
             sha.update(head.read())
-        rows = 0
+        rows = values = 0
         for block in source:
             block = np.ascontiguousarray(block, dtype=dtype)
             if dtype.kind == "f" and not np.isfinite(block).all():
@@ -249,12 +266,14 @@ def _write_array(path: Path, array: np.ndarray | Blocks, name: str) -> str:
             file.write(block.data)
             sha.update(block.data)
             rows += len(block)
-    if rows != array.shape[0]:
+            values += block.size
+    if values != np.prod(array.shape, dtype=np.int64):
         raise DataError(f"{name}: {rows} rows arrived in {path.name}, expected {array.shape[0]}.")
     return sha.hexdigest()
 
 
-def _cut(array: np.ndarray) -> Iterator[np.ndarray]:
+def cut(array: np.ndarray) -> Iterator[np.ndarray]:
+    """The rows of an array in blocks of bounded size."""
     step = max(1, BLOCK_BYTES // max(1, array[:1].nbytes))
     for start in range(0, len(array), step):
         yield array[start : start + step]

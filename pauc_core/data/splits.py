@@ -19,9 +19,10 @@ def split(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Labels and row numbers of the three parts.
 
-    Test rows never depend on the seed. Train and validation are redrawn per seed, stratified,
-    whole groups (patients) on one side; a set with a fixed validation part keeps it for every
-    seed, because the network that made its features has seen that split.
+    Test rows never depend on the seed; of a set with folds they are those of the fold that
+    `Prepared.for_seed` chose. Train and validation are redrawn per seed, stratified, whole groups
+    (patients) on one side; a set with a fixed validation part keeps it for every seed, because the
+    network that made its features has seen that split.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ def split(
         raise DataError(f"valid_share is {valid_share}; it must lie strictly between 0 and 1.")
     y = prepared.labels(task)
     part = np.asarray(prepared.part)
+    if part.ndim == 2:
+        raise DataError(f"{prepared.name} has {len(part)} folds: choose one with for_seed(seed).")
     pool, test = np.flatnonzero(part == TRAIN), np.flatnonzero(part == TEST)
     fixed = np.flatnonzero(part == VALID)
     if use_all:

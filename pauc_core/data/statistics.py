@@ -15,8 +15,10 @@ def table(prepared: Prepared) -> list[dict[str, Any]]:
 
     `n`, `positives` and `negatives` count what was published for training: train and validation
     together, and a test part that was held out of the training file (Tables 4 and 5 count so).
+    With folds these are all rows, and the parts counted are those of seed 0.
     """
-    held_out = bool(prepared.meta.get("held_out"))
+    held_out = bool(prepared.meta.get("held_out") or prepared.meta.get("folds"))
+    prepared = prepared.for_seed(0)
     pool = np.ones(len(prepared.y), dtype=bool) if held_out else prepared.part != TEST
     rows = []
     for task in prepared.tasks:

@@ -35,12 +35,15 @@ def choose_device(device: str) -> torch.device:
     return torch.device("cuda" if device != "cpu" and torch.cuda.is_available() else "cpu")
 
 
-def to_inputs(x: np.ndarray, rows: np.ndarray, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Rows of a stored array as a tensor: pictures normalised, features as they are."""
+def to_inputs(
+    x: np.ndarray, rows: np.ndarray, dtype: torch.dtype, device: torch.device, module: nn.Module
+) -> Tensor:
+    """Rows of a stored array as a tensor: pictures as the module wants them, features as is."""
     values = torch.from_numpy(np.ascontiguousarray(x[rows])).to(device)
     if x.dtype != np.uint8:
         return values.to(dtype)
-    mean, deviation = GREY if x.shape[1] == 1 else COLOUR
+    own = getattr(module, "colours", None)
+    mean, deviation = own or (GREY if x.shape[1] == 1 else COLOUR)
     shape = (1, -1, 1, 1)
     shift = torch.tensor(mean, dtype=dtype, device=device).view(shape)
     scale = torch.tensor(deviation, dtype=dtype, device=device).view(shape)
@@ -92,7 +95,7 @@ class ModuleModel:
         self, x: np.ndarray, rows: np.ndarray, rng: np.random.Generator, train: bool
     ) -> Tensor:
         """Normalised inputs of some rows, augmented for training."""
-        inputs = to_inputs(x, rows, self.dtype, self.place)
+        inputs = to_inputs(x, rows, self.dtype, self.place, self.module)
         if not train or inputs.ndim != 4:
             return inputs
         return AUGMENTATIONS[self.augmentation](inputs, rng).contiguous(memory_format=LAYOUT)
@@ -124,7 +127,7 @@ class ModuleModel:
         scores = np.empty(len(part.rows))
         for first in range(0, len(part.rows), SCORED_AT_ONCE):
             rows = part.rows[first : first + SCORED_AT_ONCE]
-            inputs = to_inputs(part.x, rows, self.dtype, self.place)
+            inputs = to_inputs(part.x, rows, self.dtype, self.place, self.module)
             found = self.forward(iterate, inputs, train=False)
             scores[first : first + len(rows)] = found.double().cpu().numpy()
         return scores

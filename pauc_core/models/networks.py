@@ -9,12 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from pauc_core.models.densenet import DenseNet121, modern_names
+from pauc_core.models.efficientnet import EfficientNetLite0
 from pauc_core.models.network import Network
 from pauc_core.models.resnet import ResNet20
 from pauc_core.models.small import SmallNet
 
 NETWORKS: dict[str, type[Network]] = {
     "densenet121": DenseNet121,
+    "efficientnet_lite0": EfficientNetLite0,
     "resnet20": ResNet20,
     "small": SmallNet,
 }
@@ -62,7 +64,8 @@ def load_weights(module: Network, path: Path) -> bool:
         )
     state = modern_names(state)
     own = module.state_dict()
-    head = ("classifier.weight", "classifier.bias")
+    last = next(name for name, layer in module.named_modules() if layer is module.classifier)
+    head = (f"{last}.weight", f"{last}.bias")
     first = next(iter(own))
     if first in state and own[first].shape[1] == 1 and state[first].shape[1] == 3:
         state[first] = state[first].sum(1, keepdim=True)
