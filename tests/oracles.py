@@ -1,6 +1,7 @@
 """Slow and obvious versions of what the package does fast. One section per room."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -186,3 +187,24 @@ def proximal_point(x_pos, x_neg, w, l, mu, rounds=20_000):
         mean += (v - mean) * 2 / (t + 2)  # weights that grow with t
         v = v - 2 * mu / (t + 2) * grad
     return mean
+
+
+def same_convolution(x: np.ndarray, weight: np.ndarray, stride: int, groups: int) -> np.ndarray:
+    """A convolution with as many outputs as stride steps begin in the picture, pixel by pixel.
+
+    The window of output (i, j) begins at (i, j) * stride less half of what is missing in all,
+    rounded down; outside the picture there are zeros.
+    """
+    rows, _, height, width = x.shape
+    channels, per_group, kernel, _ = weight.shape
+    out = np.zeros((rows, channels, math.ceil(height / stride), math.ceil(width / stride)))
+    missing = [
+        max((math.ceil(side / stride) - 1) * stride + kernel - side, 0) for side in (height, width)
+    ]
+    for r, c, i, j in np.ndindex(out.shape):
+        first = (c // (channels // groups)) * per_group
+        for k, a, b in np.ndindex(per_group, kernel, kernel):
+            y, z = i * stride - missing[0] // 2 + a, j * stride - missing[1] // 2 + b
+            if 0 <= y < height and 0 <= z < width:
+                out[r, c, i, j] += weight[c, k, a, b] * x[r, first + k, y, z]
+    return out

@@ -15,7 +15,7 @@ from PIL import Image
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from pauc_core.data.chest import CHEXPERT
-from pauc_core.data.cifar import load_cifar10_lt
+from pauc_core.data.cifar import load_cifar10, load_cifar10_lt
 from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
 from pauc_core.data.longtail import keep_counts
@@ -35,13 +35,15 @@ def through(name: str, entry: dict, tmp_path: Path, **options):
 
 def test_the_catalogue_is_complete():
     for name, entry in CATALOGUE.items():
-        assert entry["kind"] in {*LOADERS, "extracted"}, name
+        assert entry["kind"] in {*LOADERS, "extracted", "weights"}, name
         assert entry["provenance"] in {"paper", "stand-in", "generated", "own"}, name
         assert entry["title"], name
         generated = "generate" in entry or name.startswith("gen-")
         assert (entry["provenance"] == "generated") == generated, name
         if entry["kind"] == "extracted":
             assert entry["of"] in CATALOGUE
+            weights = CATALOGUE.get(entry.get("weights"), {"kind": "weights"})
+            assert weights["kind"] == "weights", name
         elif entry["provenance"] != "generated" and entry["kind"] in ("libsvm", "cifar10_lt"):
             assert all("sha256" in f or "md5" in f for f in entry["files"])
 
@@ -210,7 +212,7 @@ def test_whole_and_cut_tiny_imagenet_give_the_same_arrays(tmp_path):
         prepare("t", entry, build("short", 3), tmp_path / "d")
 
 
-def test_cifar_keeps_the_first_pictures_of_each_class(tmp_path):
+def test_cifar_is_whole_or_keeps_the_first_pictures_of_each_class(tmp_path):
     rng = np.random.default_rng(0)
     records = rng.integers(256, size=(200, 3073)).astype(np.uint8)
     records[:, 0] = rng.permutation(np.repeat(np.arange(10), 20))
@@ -218,6 +220,12 @@ def test_cifar_keeps_the_first_pictures_of_each_class(tmp_path):
     (tmp_path / "c/one.bin").write_bytes(records[:150].tobytes())
     (tmp_path / "c/two.bin").write_bytes(records[150:].tobytes())
     files = [{"name": "one.bin", "part": "train"}, {"name": "two.bin", "part": "test"}]
+    classes = {"bird": 2, "horse": 7}
+    whole = load_cifar10("c", {"folder": "c", "files": files, "classes": classes}, tmp_path)
+    assert whole.tasks == ["bird", "horse"]
+    np.testing.assert_array_equal(whole.y, records[:, :1] == [2, 7])
+    np.testing.assert_array_equal(whole.part, np.arange(200) >= 150)
+    np.testing.assert_array_equal(whole.rows(np.arange(200)).reshape(200, -1), records[:, 1:])
     tail = {"largest": 9, "ratio": 0.1}
     entry = {"folder": "c", "files": files, "long_tail": tail, "positive": [3]}
     found = load_cifar10_lt("c", entry, tmp_path)

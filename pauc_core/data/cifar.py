@@ -1,4 +1,4 @@
-"""CIFAR-10 in its binary form: six batches, and the long tail that is cut from them."""
+"""CIFAR-10 in its binary form: six batches, whole or cut to a long tail."""
 
 from __future__ import annotations
 
@@ -116,6 +116,42 @@ def rebuild(package: Path, files: list[dict[str, Any]], folder: Path) -> None:
 
 def load_cifar10_lt(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     """CIFAR-10-LT: the first int(largest * ratio^(i/9)) training pictures of class i, and test."""
+    pixels, classes, part = _records(name, entry, raw_dir)
+    kept = np.flatnonzero(part == TEST)
+    for label, count in enumerate(keep_counts(10, **entry["long_tail"])):
+        kept = np.append(kept, np.flatnonzero((part == TRAIN) & (classes == label))[:count])
+    kept = np.sort(kept)
+    return Loaded(
+        rows=lambda index: pixels[kept[index]],
+        shape=(len(kept), 3, 32, 32),
+        dtype=np.uint8,
+        y=np.isin(classes[kept], entry["positive"]).astype(np.int8),
+        part=part[kept],
+        tasks=["label"],
+        more={
+            "picture": {"channels": 3, "size": 32},
+            "details": {"positive_classes": entry["positive"]},
+        },
+    )
+
+
+def load_cifar10(name: str, entry: Entry, raw_dir: Path) -> Loaded:
+    """All of CIFAR-10; `classes` names the tasks, each one class against the nine others."""
+    pixels, classes, part = _records(name, entry, raw_dir)
+    numbers = np.array(list(entry["classes"].values()))
+    return Loaded(
+        rows=lambda index: pixels[index],
+        shape=pixels.shape,
+        dtype=np.uint8,
+        y=(classes[:, None] == numbers).astype(np.int8),
+        part=part,
+        tasks=list(entry["classes"]),
+        more={"picture": {"channels": 3, "size": 32}, "details": {"classes": entry["classes"]}},
+    )
+
+
+def _records(name: str, entry: Entry, raw_dir: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pictures (n, 3, 32, 32), classes and parts of all batches, in the order of the entry."""
     records, parts = [], []
     for file in entry["files"]:
         path = raw_dir / entry["folder"] / file["name"]
@@ -132,19 +168,4 @@ def load_cifar10_lt(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     if classes.max() > 9:
         row = int(np.argmax(classes > 9))
         raise DataError(f"{name}: record {row} has the label {classes[row]}, expected 0 to 9.")
-    kept = np.flatnonzero(part == TEST)
-    for label, count in enumerate(keep_counts(10, **entry["long_tail"])):
-        kept = np.append(kept, np.flatnonzero((part == TRAIN) & (classes == label))[:count])
-    kept = np.sort(kept)
-    return Loaded(
-        rows=lambda index: every[kept[index], 1:].reshape(-1, 3, 32, 32),
-        shape=(len(kept), 3, 32, 32),
-        dtype=np.uint8,
-        y=np.isin(classes[kept], entry["positive"]).astype(np.int8),
-        part=part[kept],
-        tasks=["label"],
-        more={
-            "picture": {"channels": 3, "size": 32},
-            "details": {"positive_classes": entry["positive"]},
-        },
-    )
+    return every[:, 1:].reshape(-1, 3, 32, 32), classes, part

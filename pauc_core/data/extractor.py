@@ -80,7 +80,7 @@ class Extractor:
         """Train or set up the network, then keep the features of all rows in the job's folder."""
         if self.recipe.random_control:
             self.set_statistics()
-        else:
+        elif self.total:
             self.train()
         scores, self.features = self.extract()
         trained = self.recipe.epochs > 0 or self.has_head

@@ -91,7 +91,7 @@ def extract_features(
             jobs.append(Extractor(view, seen, own, weights, device, out_dir, progress))
             jobs[-1].run()
         auc = {task: float(np.mean([job.auc[task] for job in jobs])) for task in source.tasks}
-        if progress:
+        if progress and recipe.learns:
             print("validation AUC: " + ", ".join(f"{k} {v:.4f}" for k, v in auc.items()))
         part = np.asarray(source.part)
         if recipe.learns:

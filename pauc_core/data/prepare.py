@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.data.chest import load_chexpert, load_nih
-from pauc_core.data.cifar import load_cifar10_lt
+from pauc_core.data.cifar import load_cifar10, load_cifar10_lt
 from pauc_core.data.errors import DataError
 from pauc_core.data.folds import deal
 from pauc_core.data.generated_features import load_features
@@ -21,6 +21,7 @@ LOADERS: dict[str, Callable[[str, dict[str, Any], Path], Loaded]] = {
     "table": load_table,
     "sklearn": load_sklearn,
     "features": load_features,
+    "cifar10": load_cifar10,
     "cifar10_lt": load_cifar10_lt,
     "tiny_imagenet_lt": load_tiny_imagenet_lt,
     "chexpert": load_chexpert,

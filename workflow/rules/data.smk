@@ -45,7 +45,12 @@ rule prepare:
 
 rule extract_features:
     input:
-        lambda wildcards: f"{RESULTS}/data/{SUITE.entry(wildcards.stored)['of']}/meta.json",
+        source=lambda wildcards: f"{RESULTS}/data/{SUITE.entry(wildcards.stored)['of']}/meta.json",
+        weights=lambda wildcards: [
+            f"{RAW}/.fetched/{name}"
+            for name in [SUITE.entry(wildcards.stored).get("weights")]
+            if name
+        ],
     output:
         multiext(
             f"{RESULTS}/data/{{stored}}/", "meta.json", "x.npy", "y.npy", "part.npy"
@@ -60,7 +65,16 @@ rule extract_features:
     threads: SUITE.features.get("threads", 1)
     params:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
-        settings=SUITE.features,
+        settings=lambda wildcards: {
+            **SUITE.features,
+            **SUITE.entry(wildcards.stored).get("settings", {}),
+        },
+        weights=lambda wildcards: (
+            SUITE.entry(SUITE.entry(wildcards.stored)["weights"])
+            if "weights" in SUITE.entry(wildcards.stored)
+            else None
+        ),
+        raw=RAW,
         device=SETTINGS.get("device"),
         digest=lambda wildcards: digest("pauc_core.data.features"),
     script:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pauc_core.data.features import extract_features
+from pauc_core.data.sources import fetch
 from pauc_core.suite.jobs import job
 from pauc_core.suite.runner import check_data
 
@@ -11,12 +12,15 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 with job(snakemake.log[0]):
-    entry = snakemake.params.entry
+    entry, weights = snakemake.params.entry, snakemake.params.weights
+    if weights is not None:
+        weights = fetch(entry["weights"], weights, Path(snakemake.params.raw))[0]
     extract_features(
-        check_data(Path(snakemake.input[0]).parent).folder,
+        check_data(Path(snakemake.input.source).parent).folder,
         Path(snakemake.output[0]).parent,
         network=entry["network"],
-        weights=Path(entry["weights"]) if "weights" in entry else None,
+        weights=weights,
+        resize=entry.get("resize"),
         random_control=entry.get("random", False),
         seed=0,
         device=snakemake.params.device,
