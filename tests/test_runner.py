@@ -202,7 +202,7 @@ def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
     rows = json.loads(trials.read_text())
     assert [row["params"]["size"] for row in rows] == [0.1, 1e7, 1.0]
     assert [row["outcome"] for row in rows] == ["budget", "diverged", "budget"]
-    best = json.loads(chosen.read_text())["params"]["size"]
+    best = json.loads(chosen.read_text())["by_fold"]["0"]["params"]["size"]
     good = {row["params"]["size"]: row["pauc_valid"] for row in rows if row["outcome"] == "budget"}
     assert best == max(good, key=good.get)
     assert sum(row["chosen"] for row in rows) == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from pauc_core.objective.losses import get_loss
 
-TUNING_SEED = 0  # tuning happens once, on this seed's split
+TUNING_SEED = 0  # without folds tuning happens once, on this seed's split
 
 
 def expand(params: dict[str, Any], grid: dict[str, list[Any]]) -> list[dict[str, Any]]:

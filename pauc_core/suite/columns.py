@@ -111,6 +111,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     # One row a trial.
     "trials": (
         *_KEYS,
+        Column("seed", "whole", "whose split it was tried on"),
         _needed("trial", "whole", "place in the grid"),
         _PARAMS,
         _needed("pauc_valid", "number", "at the best look: pAUC on validation"),

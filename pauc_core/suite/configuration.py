@@ -109,6 +109,18 @@ class Suite:
                 todo.append(origin)
         return list(found)
 
+    def folds(self, reference: str) -> int:
+        """Folds of a dataset or of what it is made from; 1 where it has none."""
+        entry = self.datasets[self.base_dataset(reference)]
+        return self.folds(entry["of"]) if "of" in entry else int(entry.get("folds", 1))
+
+    def tuning_seeds(self, experiment: Experiment, dataset: str) -> list[int]:
+        """The seeds whose splits are tuned on: 0, or with folds one for each that is tested.
+
+        Seed 0's training rows are other folds' test rows: each fold needs values of its own.
+        """
+        return sorted({seed % self.folds(dataset) for seed in experiment.seeds})
+
     def fit_params(self, experiment: Experiment, method: str) -> dict[str, Any]:
         """Hyper-parameters of a method before tuning: its line, then the scale's changes."""
         return {**self.methods[method].get("params", {}), **experiment.params.get(method, {})}

@@ -88,7 +88,7 @@ def build_method(run: RunSpec, params: dict[str, Any]) -> Method:
 
 def build_problem(run: RunSpec, folder: Path, seed: int) -> tuple[Problem, Part | None, Prepared]:
     """Problem and test part of a run at a seed, from a prepared folder."""
-    prepared, experiment = load_prepared(folder), run.experiment
+    prepared, experiment = load_prepared(folder).for_seed(seed), run.experiment
     y, train_rows, valid_rows, test_rows = split(
         prepared, run.task, seed, experiment.valid_share, use_all=experiment.use_all
     )

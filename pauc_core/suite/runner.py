@@ -32,23 +32,30 @@ from pauc_core.suite.run_spec import RunSpec
 
 CHECKPOINT_SECONDS = 120.0
 # What a trial tells of its summary.
-TRIAL = [n for n in names("trials") if n not in (*KEYS, "trial", "params", "chosen")]
+TRIAL = [n for n in names("trials") if n not in (*KEYS, "seed", "trial", "params", "chosen")]
 
 
 def run_seeds(
-    run: RunSpec, params: dict[str, Any], seeds: list[int], data: Path, out: Path
+    run: RunSpec,
+    values: dict[str, Any] | Callable[[int], dict[str, Any]],
+    seeds: list[int],
+    data: Path,
+    out: Path,
 ) -> None:
     """Run every seed and write traces.csv, scores.csv.gz and summary.jsonl into ``out``.
 
+    Hyper-parameters are the same for all seeds, or a function of the seed where folds have theirs.
     A seed that raises, hangs or takes too much memory is a line with its outcome and reason.
     """
     prepared = check_data(data)
-    _warm_up(run, params, data)
-    digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
+    params_of = values if callable(values) else lambda _: values
+    _warm_up(run, params_of(seeds[0]), data)
     lines: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
     scores: list[tuple[Any, ...]] = []
     for seed in seeds:
+        params = params_of(seed)
+        digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
         keeper = FileKeeper(
             out / f".checkpoint-{seed}.npz",
             CHECKPOINT_SECONDS,

@@ -1,31 +1,50 @@
-"""Tuning as a recorded stage: a whole grid on one split, every trial written down."""
+"""Tuning as a recorded stage: a whole grid on one split a fold, every trial written down."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pauc_core.files import write_json
 from pauc_core.suite.choice import TUNING_SEED, choose, expand
 from pauc_core.suite.run_spec import RunSpec
-from pauc_core.suite.runner import run_trials
+from pauc_core.suite.runner import check_data, run_trials
 
 
-def tune(run: RunSpec, data: Path, out: Path, trials: Path, at_once: int) -> None:
-    """Run the grid; write the chosen values and all trials."""
+def tune(
+    run: RunSpec,
+    data: Path,
+    out: Path,
+    trials: Path,
+    at_once: int,
+    seeds: Sequence[int] = (TUNING_SEED,),
+) -> None:
+    """Run the grid on the split of each of ``seeds``; write the chosen values and all trials.
+
+    A set without folds is tuned once, one with folds inside each fold.
+    """
     grid = expand(run.params, run.grid)
-    rows = run_trials(run, grid, TUNING_SEED, data, out.with_suffix(".logs"), at_once)
-    chosen = choose(rows, run.experiment.goal, run.experiment.loss)
     identity = {"experiment": run.experiment.name, "dataset": run.dataset, "method": run.method}
-    lines = [{**identity, **row, "chosen": row["trial"] == chosen} for row in rows]
+    lines: list[dict[str, Any]] = []
+    by_fold: dict[int, dict[str, Any]] = {}
+    for seed in seeds:
+        rows = run_trials(run, grid, seed, data, out.with_suffix(".logs"), at_once)
+        chosen = choose(rows, run.experiment.goal, run.experiment.loss)
+        by_fold[seed] = {"params": grid[chosen], "trial": chosen}
+        lines += [
+            {**identity, "seed": seed, **row, "chosen": row["trial"] == chosen} for row in rows
+        ]
     trials.parent.mkdir(parents=True, exist_ok=True)
     write_json(trials, lines)
-    write_json(out, {**identity, "params": grid[chosen], "trial": chosen, "trials": len(rows)})
+    folds = check_data(data).meta.get("folds", 1)
+    write_json(out, {**identity, "folds": folds, "by_fold": by_fold, "trials": len(grid)})
 
 
-def tuned_params(run: RunSpec, tuned: Path | None) -> dict[str, Any]:
-    """The values that are run with: tuned ones where tuning was done."""
+def tuned_params(run: RunSpec, tuned: Path | None, seed: int) -> dict[str, Any]:
+    """The values that are run with: where tuning was done, those chosen in the seed's fold."""
     if tuned is None:
         return run.params
-    return {**run.params, **json.loads(tuned.read_text())["params"]}
+    found = json.loads(tuned.read_text())
+    return {**run.params, **found["by_fold"][str(seed % found["folds"])]["params"]}

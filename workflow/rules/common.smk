@@ -123,4 +123,5 @@ def tune_minutes(wildcards, threads):
     experiment = SUITE.experiments[wildcards.experiment]
     grid = SUITE.grid(experiment, wildcards.method)
     rounds = math.ceil(math.prod(map(len, grid.values())) / threads)
+    rounds *= len(SUITE.tuning_seeds(experiment, wildcards.dataset))
     return min(int(experiment.minutes * rounds) + 15, 7 * 24 * 60)

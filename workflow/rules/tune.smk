@@ -19,6 +19,9 @@ rule tune:
     params:
         spec=lambda wildcards: trial(wildcards),
         decides=lambda wildcards: trial(wildcards).decides(),
+        seeds=lambda wildcards: SUITE.tuning_seeds(
+            SUITE.experiments[wildcards.experiment], wildcards.dataset
+        ),
         digest=lambda wildcards: code_of(trial(wildcards)),
     script:
         "../scripts/tune.py"

@@ -1,5 +1,6 @@
 """Run one method on one dataset, a few seeds."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ with job(snakemake.log[0]):
     tuned = snakemake.input.get("tuned")
     run_seeds(
         run,
-        tuned_params(run, Path(tuned) if tuned else None),
+        partial(tuned_params, run, Path(tuned) if tuned else None),
         snakemake.params.seeds,
         Path(snakemake.input.data).parent,
         Path(snakemake.output[0]).parent,

@@ -16,4 +16,5 @@ with job(snakemake.log[0]):
         Path(snakemake.output.chosen),
         Path(snakemake.output.trials),
         at_once=snakemake.threads,
+        seeds=snakemake.params.seeds,
     )
