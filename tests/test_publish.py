@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,9 @@ import pytest
 
 from pauc_core.report.readme import BEGIN, END, measured_part
 from pauc_core.report.report import build_report, write_tables
-from pauc_core.suite.provenance import run_digest
+from pauc_core.suite.columns import FRAMES
+from pauc_core.suite.frames import VERSION, read_frames
+from pauc_core.suite.provenance import is_stale, run_digest
 from pauc_core.suite.publish import mark_stale, merge
 from tests.collected_fixture import write_collected
 
@@ -80,6 +83,22 @@ def test_what_is_stale_is_found_anew(published: Path, tmp_path: Path) -> None:
     frame = pd.read_parquet(published / "summaries.parquet")
     assert not frame[frame["experiment"] == LINEAR]["stale"].any()
     assert frame[frame["experiment"] != LINEAR]["stale"].all(), "no code has the digest abc123"
+
+
+def test_frames_published_before_are_marked_and_written_by_their_new_names(tmp_path: Path) -> None:
+    shutil.copytree(PUBLISHED / "collected", tmp_path / "collected")
+    mark_stale(tmp_path / "collected")
+    (before, _), (after, meta) = (
+        read_frames(folder) for folder in (PUBLISHED / "collected", tmp_path / "collected")
+    )
+    assert meta["frames"] == VERSION
+    told = after["summaries"]["stale"].tolist()
+    assert told == [is_stale(line) for line in before["summaries"].to_dict("records")]
+    for name in FRAMES:
+        pd.testing.assert_frame_equal(
+            before[name].drop(columns="stale", errors="ignore"),
+            after[name].drop(columns="stale", errors="ignore"),
+        )
 
 
 def test_two_scales_do_not_mix(published: Path, tmp_path: Path) -> None:

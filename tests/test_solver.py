@@ -85,6 +85,8 @@ def test_common_columns_come_first_and_other_iterates_have_a_suffix():
         "pauc_test",
     ]  # fmt: skip
     assert {"objective_w", "pauc_test_w", "own_norm"} <= set(result.trace.columns)
+    with pytest.raises(ValueError, match="has no column 'pauc_tset'"):
+        result.trace.column("pauc_tset")
 
 
 def test_the_trace_holds_the_metric_of_the_scored_iterate():

@@ -44,6 +44,9 @@ class Trace:
         return [*COLUMNS, *own]
 
     def column(self, name: str) -> list[float]:
+        """One column over all looks; NaN at looks that do not have it."""
+        if name not in self.columns:
+            raise ValueError(f"The trace has no column {name!r}; it has {self.columns}.")
         return [row.get(name, float("nan")) for row in self.rows]
 
     def __len__(self) -> int:
