@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 __all__ = [
     "auc",
-    "bootstrap_interval",
     "pauc",
     "pauc_pairs",
     "positive_mask",
@@ -55,7 +54,7 @@ def positive_mask(y_true: ArrayLike, *, pos_label: object = None) -> np.ndarray:
 
 def ranks(n_neg: int, fpr_low: float, fpr_high: float) -> tuple[int, int]:
     """Whole ranks m = N- alpha and n = N- beta of a band, rounded to the nearest."""
-    _check_band(fpr_low, fpr_high)
+    check_band(fpr_low, fpr_high)
     m, n = math.floor(n_neg * fpr_low + 0.5), math.floor(n_neg * fpr_high + 0.5)
     if m >= n:
         raise ValueError(
@@ -90,14 +89,12 @@ def pauc(
     pos_label : optional
         The positive label where labels are not booleans, {0, 1} or {-1, 1}.
     """
-    _check_band(fpr_low, fpr_high)
-    _check_scale(scale)
-    pos, neg = _split(y_true, scores, pos_label)
-    above, tied = _negatives_above(np.sort(pos), neg, math.ceil(fpr_high * neg.size))
-    area = _area(above, tied, fpr_low * neg.size, fpr_high * neg.size).sum()
-    # Rounding must not carry a perfect ranking past the band's width.
-    share = min(float(area) / (pos.size * neg.size), fpr_high - fpr_low)
-    return _rescale(share, fpr_low, fpr_high, scale)
+    check_band(fpr_low, fpr_high)
+    check_scale(scale)
+    pos, neg = split_scores(y_true, scores, pos_label)
+    above, tied = negatives_above(np.sort(pos), neg, math.ceil(fpr_high * neg.size))
+    areas = area_in_band(above, tied, fpr_low * neg.size, fpr_high * neg.size)
+    return rescale(mean_area(areas, neg.size, fpr_high - fpr_low), fpr_low, fpr_high, scale)
 
 
 def auc(y_true: ArrayLike, scores: ArrayLike, *, pos_label: object = None) -> float:
@@ -114,7 +111,7 @@ def pauc_pairs(
     pos_label: object = None,
 ) -> float:
     """Equation (2) literally: the share of pairs in the band that are strictly in order."""
-    pos, neg = _split(y_true, scores, pos_label)
+    pos, neg = split_scores(y_true, scores, pos_label)
     m, n = ranks(neg.size, fpr_low, fpr_high)
     band = np.sort(neg)[neg.size - n : neg.size - m]
     below = np.searchsorted(band, np.sort(pos), side="left")
@@ -132,7 +129,7 @@ def roc_curve_points(
         Shares of negatives and of positives with score >= threshold, one entry per distinct score
         in falling order, after the corner (0, 0) at threshold +inf.
     """
-    pos, neg = _split(y_true, scores, pos_label)
+    pos, neg = split_scores(y_true, scores, pos_label)
     levels = np.unique(np.concatenate([pos, neg]))[::-1]
     fpr = 1.0 - np.searchsorted(np.sort(neg), levels, side="left") / neg.size
     tpr = 1.0 - np.searchsorted(np.sort(pos), levels, side="left") / pos.size
@@ -144,8 +141,8 @@ def tpr_at_fpr(
 ) -> float:
     """Height of the linearly interpolated ROC curve at `fpr` (its upper end at a jump)."""
     _check_rate(fpr, "fpr")
-    pos, neg = _split(y_true, scores, pos_label)
-    above, tied = _negatives_above(np.sort(pos), neg, neg.size)
+    pos, neg = split_scores(y_true, scores, pos_label)
+    above, tied = negatives_above(np.sort(pos), neg, neg.size)
     beyond = fpr * neg.size - above
     share = np.where(tied > 0, np.clip(beyond / np.maximum(tied, 1), 0.0, 1.0), beyond >= 0)
     return float(share.mean())
@@ -163,48 +160,7 @@ def threshold_at_fpr(scores_neg: ArrayLike, fpr: float) -> float:
     return float(np.nextafter(first_refused, np.inf))
 
 
-def bootstrap_interval(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    rng: np.random.Generator | int,
-    fpr_low: float = 0.0,
-    fpr_high: float = 1.0,
-    scale: str = "width",
-    level: float = 0.95,
-    repeats: int = 1000,
-    pos_label: object = None,
-) -> tuple[float, float]:
-    """Percentile interval of `pauc` when positives and negatives are redrawn, each on its own.
-
-    The scores are sorted once: a redraw only changes how often each of them counts.
-    """
-    _check_band(fpr_low, fpr_high)
-    _check_scale(scale)
-    if not 0 < level < 1 or repeats < 1:
-        raise ValueError(
-            f"level {level} and repeats {repeats}: expected 0 < level < 1 and at least one repeat."
-        )
-    rng = np.random.default_rng(rng)
-    pos, neg = _split(y_true, scores, pos_label)
-    above, tied = _negatives_above(np.sort(pos), neg, neg.size)
-    areas = np.empty(repeats)
-    cumulated = np.zeros(neg.size + 1)
-    for r in range(repeats):
-        drawn = np.bincount(rng.integers(neg.size, size=neg.size), minlength=neg.size)
-        np.cumsum(drawn, out=cumulated[1:])
-        chosen = rng.integers(pos.size, size=pos.size)
-        above_r = cumulated[above[chosen]]
-        tied_r = cumulated[above[chosen] + tied[chosen]] - above_r
-        area = _area(above_r, tied_r, fpr_low * neg.size, fpr_high * neg.size).sum()
-        areas[r] = _rescale(area / (pos.size * neg.size), fpr_low, fpr_high, scale)
-    low, high = np.quantile(areas, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
-def _negatives_above(
-    pos: np.ndarray, neg: np.ndarray, enough: int
-) -> tuple[np.ndarray, np.ndarray]:
+def negatives_above(pos: np.ndarray, neg: np.ndarray, enough: int) -> tuple[np.ndarray, np.ndarray]:
     """How many negatives score above, and how many equal to, each of the sorted positives.
 
     Only the `enough` highest negatives are sorted; a positive below them all is told at
@@ -215,13 +171,17 @@ def _negatives_above(
         cut = neg.size - enough
         edge = np.partition(neg, cut)[cut]
         neg = neg[neg >= edge]
-    neg = np.sort(neg)
+    return sorted_above(pos, np.sort(neg))
+
+
+def sorted_above(pos: np.ndarray, neg: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many of the sorted negatives score above, and how many equal to, each positive."""
     above = neg.size - np.searchsorted(neg, pos, side="right")
     tied = neg.size - np.searchsorted(neg, pos, side="left") - above
     return above, tied
 
 
-def _area(above: np.ndarray, tied: np.ndarray, low: float, high: float) -> np.ndarray:
+def area_in_band(above: np.ndarray, tied: np.ndarray, low: float, high: float) -> np.ndarray:
     """Each positive's area over the ranks `low` to `high` of the negatives, as real numbers.
 
     A positive enters the ROC curve at rank `above`, along a ramp of length `tied`.
@@ -233,7 +193,13 @@ def _area(above: np.ndarray, tied: np.ndarray, low: float, high: float) -> np.nd
     return flat + ramp
 
 
-def _rescale(area: float, low: float, high: float, scale: str) -> float:
+def mean_area(areas: np.ndarray, n_neg: int, width: float) -> float:
+    """Raw area under the curve from each positive's, in shares instead of ranks."""
+    # Rounding must not carry a perfect ranking past the band's width.
+    return min(float(areas.sum()) / (areas.size * n_neg), width)
+
+
+def rescale(area: float, low: float, high: float, scale: str) -> float:
     if scale == "raw":
         return area
     share = area / (high - low)
@@ -246,7 +212,7 @@ def _rescale(area: float, low: float, high: float, scale: str) -> float:
     return 0.5 * (1.0 + (share - chance) / (1.0 - chance))
 
 
-def _split(
+def split_scores(
     y_true: ArrayLike, scores: ArrayLike, pos_label: object
 ) -> tuple[np.ndarray, np.ndarray]:
     mask = positive_mask(y_true, pos_label=pos_label)
@@ -274,7 +240,7 @@ def _scores(scores: ArrayLike, name: str) -> np.ndarray:
     return values
 
 
-def _check_band(fpr_low: float, fpr_high: float) -> None:
+def check_band(fpr_low: float, fpr_high: float) -> None:
     if not 0.0 <= fpr_low < fpr_high <= 1.0:
         raise ValueError(
             f"The band [{fpr_low}, {fpr_high}] is not one: expected 0 <= fpr_low < fpr_high <= 1."
@@ -286,6 +252,6 @@ def _check_rate(rate: float, name: str) -> None:
         raise ValueError(f"{name} is {rate}: expected a rate between 0 and 1.")
 
 
-def _check_scale(scale: str) -> None:
+def check_scale(scale: str) -> None:
     if scale not in SCALES:
         raise ValueError(f"Unknown scale {scale!r}: choose one of {', '.join(SCALES)}.")

@@ -28,7 +28,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pauc_core import metrics
+from pauc_core import intervals, metrics
 from pauc_core.data.archives import open_zip, read_zip, walk_tar
 from pauc_core.data.chest import CHEXPERT, chexpert_labels, read_table
 from pauc_core.data.cifar import fetch_batches
@@ -347,7 +347,9 @@ METRIC = st.tuples(
     | st.lists(st.tuples(st.sampled_from([0, 1, True, -1, 2, 0.5, math.nan]), SCORE), max_size=8),
     st.one_of(st.just((0.0, 0.5)), st.tuples(RATE, RATE)),
     st.sampled_from(["width", "raw", "mcclish", "width", "no"]),
-    st.sampled_from(["pauc", "pairs", "roc", "tpr", "threshold", "bootstrap", "words"]),
+    st.sampled_from(
+        ["pauc", "pairs", "roc", "tpr", "threshold", "bootstrap", "interval", "compare", "words"]
+    ),
 )
 
 
@@ -372,7 +374,17 @@ def run_metric(case: tuple[Any, ...], sandbox: Path) -> None:
             metrics.threshold_at_fpr(scores, low)
             return
         case "bootstrap":
-            value = metrics.bootstrap_interval(y, scores, rng=0, repeats=3, **band)
+            value = intervals.bootstrap_interval(y, scores, rng=0, repeats=3, **band)
+        case "interval":
+            found = intervals.pauc_interval(y, scores, **band)
+            value = [found.value, found.low, found.high]
+            if not found.low < found.high:
+                raise Crash(f"the interval is {found}")
+        case "compare":
+            told = intervals.compare_pauc(y, scores, scores[::-1], scale=scale, **band)
+            value = [told.p_value]
+            if not told.low <= told.difference <= told.high or told.low == told.high:
+                raise Crash(f"the comparison is {told}")
         case _:
             value = metrics.pauc([str(v) for v in y], scores, pos_label="1", **band)
     if not (np.asarray(value) >= -1e-12).all() or not (np.asarray(value) <= 1 + 1e-12).all():

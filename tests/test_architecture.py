@@ -17,6 +17,9 @@ STANDARD = set(sys.stdlib_module_names)
 NUMERICS = {"numpy", "scipy", "numba"}
 ROOMS = {
     "metrics": {"numpy"},
+    "influence": {"numpy"},
+    "intervals": {"numpy", "scipy"},
+    "repeats": {"numpy", "scipy"},
     "files": set(),
     "objective": NUMERICS | {"torch"},
     "solver": NUMERICS | {"torch"},
@@ -28,7 +31,16 @@ ROOMS = {
     "report": NUMERICS
     | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},
 }
-MATHEMATICS = ("metrics", "objective", "solver", "models", "agd_sbcd")
+MATHEMATICS = (
+    "metrics",
+    "influence",
+    "intervals",
+    "repeats",
+    "objective",
+    "solver",
+    "models",
+    "agd_sbcd",
+)
 # What a room may know of rooms after it: the suite writes the report that its runs are for.
 BEYOND = {"pauc_core.suite.publish": {"report"}}
 BASELINES = {"numpy", "scipy", "sklearn", "torch", "pauc_core"}

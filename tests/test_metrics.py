@@ -9,7 +9,6 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from pauc_core.metrics import (
     auc,
-    bootstrap_interval,
     pauc,
     pauc_pairs,
     positive_mask,
@@ -235,28 +234,6 @@ def test_ranks_are_whole_and_nearest():
     assert ranks(200_000, 0.05, 0.5) == (10_000, 100_000)
     assert ranks(10, 0.0, 1.0) == (0, 10)
     assert ranks(10, 0.04, 0.26) == (0, 3)
-
-
-def test_bootstrap_covers_redraws_made_the_slow_way():
-    rng = np.random.default_rng(3)
-    y = rng.random(300) < 0.3
-    s = np.round(rng.normal(size=300) + y, 1)
-    args = {"fpr_low": 0.05, "fpr_high": 0.5}
-    low, high = bootstrap_interval(y, s, rng=1, repeats=2000, **args)
-    slow = []
-    for _ in range(2000):
-        rows = np.concatenate([rng.choice(np.flatnonzero(c), c.sum()) for c in (y, ~y)])
-        slow.append(pauc(y[rows], s[rows], **args))
-    np.testing.assert_allclose([low, high], np.quantile(slow, [0.025, 0.975]), atol=0.015)
-    assert low < pauc(y, s, **args) < high
-
-
-def test_bootstrap_is_settled_by_its_seed():
-    y, s = np.array([1, 1, 0, 0, 0, 1]), np.array([3.0, 1, 2, 0, 1, 2])
-    assert bootstrap_interval(y, s, rng=5) == bootstrap_interval(y, s, rng=np.random.default_rng(5))
-    assert bootstrap_interval(y, s, rng=5) != bootstrap_interval(y, s, rng=6, level=0.5)
-    with pytest.raises(ValueError, match=r"level 1\.5"):
-        bootstrap_interval(y, s, rng=5, level=1.5)
 
 
 def test_importing_the_metric_is_light():

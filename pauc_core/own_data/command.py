@@ -67,7 +67,8 @@ def fit(arguments: argparse.Namespace) -> None:
 def score(arguments: argparse.Namespace) -> None:
     """``pauc score``: pAUC with its interval, rates at thresholds, a ROC plot if asked for."""
     from pauc_core.data.own_rows import read_rows
-    from pauc_core.metrics import auc, bootstrap_interval, pauc, threshold_at_fpr
+    from pauc_core.intervals import bootstrap_interval
+    from pauc_core.metrics import auc, pauc, threshold_at_fpr
     from pauc_core.own_data.classifier import PartialAUCClassifier
     from pauc_core.own_data.model_file import load_origin
 

@@ -13,8 +13,8 @@ import pandas as pd
 
 from pauc_core.data.prepared import load_prepared
 from pauc_core.data.statistics import table
-from pauc_core.metrics import bootstrap_interval, roc_curve_points
-from pauc_core.solver.streams import stream
+from pauc_core.intervals import pauc_interval
+from pauc_core.metrics import roc_curve_points
 from pauc_core.suite.columns import KEYS, check
 from pauc_core.suite.frames import make_frame, write_frames
 from pauc_core.suite.provenance import commit, is_stale, machine, versions
@@ -71,23 +71,18 @@ def collect(
 
 
 def _test_part(line: dict[str, Any], scores: pd.DataFrame) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Bootstrap interval of the test pAUC and the ROC curve, thinned to what a plot can show."""
+    """Interval of the test pAUC and the ROC curve, thinned to what a plot can show."""
     keys = {key: line[key] for key in RUN}
     if scores.empty or line["goal"] == "sorr":
         empty = pd.DataFrame({**{k: pd.Series(dtype=object) for k in RUN}, "fpr": [], "tpr": []})
-        return {"test_low": None, "test_high": None}, empty
+        return {"test_low": None, "test_high": None, "test_se": None}, empty
     labels, values = scores["label"].to_numpy() == 1, scores["score"].to_numpy()
-    low, high = bootstrap_interval(
-        labels,
-        values,
-        fpr_low=line["fpr_low"],
-        fpr_high=line["fpr_high"],
-        rng=stream(line["seed"], "bootstrap", line["dataset"]),
-    )
+    found = pauc_interval(labels, values, fpr_low=line["fpr_low"], fpr_high=line["fpr_high"])
+    interval = {"test_low": found.low, "test_high": found.high, "test_se": found.standard_error}
     fpr, tpr, _ = roc_curve_points(labels, values)
     grid = np.linspace(0.0, 1.0, ROC_POINTS + 1)
     curve = pd.DataFrame({**keys, "fpr": grid, "tpr": np.interp(grid, fpr, tpr)})
-    return {"test_low": low, "test_high": high}, curve
+    return interval, curve
 
 
 def _short(path: Path, out: Path) -> str:

@@ -96,6 +96,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("peak_mb", "number", "largest resident memory"),
         Column("test_low", "number", "lower end of the test pAUC's interval"),
         Column("test_high", "number", "upper end of the test pAUC's interval"),
+        Column("test_se", "number", "standard error of the test pAUC over the test rows"),
         Column("stale", "truth", "whether the code has changed since"),
         Column("path", "text", "of the line's file below the scale's folder"),
     ),

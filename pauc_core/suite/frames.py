@@ -25,7 +25,7 @@ RENAMED_1: dict[str, dict[str, str]] = {
     "traces": {name: f"own_{name}" for name in _OWN_1},
     "trials": {"objective": "last_objective", "epochs": "epoch"},
 }
-ADDED_1 = {"summaries": ("epoch_w",), "trials": ("seed",)}
+ADDED_1 = {"summaries": ("epoch_w", "test_se"), "trials": ("seed",)}
 
 
 def make_frame(name: str, found: pd.DataFrame, place: str | Path) -> pd.DataFrame:
