@@ -212,10 +212,12 @@ def _alike(tail: float, n_pos: int, in_band: float) -> float:
 def _doubt(seen: Spread, share: float, in_band: float) -> str:
     if min(seen.pos.n, seen.neg.n) < 2:
         return "a class has a single row or group, which shows no spread"
-    if in_band < ENOUGH:
+    lost = seen.pos.n * (1.0 - share)
+    # 100 (0.3 - 0.2) is 10.
+    if in_band < ENOUGH - 1e-9:
         return f"the band holds {in_band:.3g} negatives, fewer than {ENOUGH}"
-    if seen.pos.n * (1.0 - share) < ENOUGH:
-        return f"N+ (1 - pAUC) is {seen.pos.n * (1.0 - share):.3g}, less than {ENOUGH}"
+    if lost < ENOUGH - 1e-9:
+        return f"N+ (1 - pAUC) is {lost:.3g}, less than {ENOUGH}"
     return ""
 
 

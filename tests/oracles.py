@@ -31,6 +31,52 @@ def pauc_by_trapezoids(y, scores, low, high):
     return area
 
 
+def delong_standard_error(y, scores):
+    """DeLong's standard error of the whole AUC, from the placements of every pair."""
+    gaps = scores[y][:, None] - scores[~y][None, :]
+    won = (gaps > 0) + 0.5 * (gaps == 0)
+    by_pos, by_neg = won.mean(axis=1), won.mean(axis=0)
+    return np.sqrt(by_pos.var(ddof=1) / by_pos.size + by_neg.var(ddof=1) / by_neg.size)
+
+
+def influence_by_leaving_out(y, scores, low, high):
+    """Each row's influence on the pAUC: -(n - 1) times the area without it, centred by class."""
+    rows = np.zeros(y.size)
+    for members in (y, ~y):
+        if members.sum() > 1:
+            for i in np.flatnonzero(members):
+                kept = np.arange(y.size) != i
+                area = pauc_by_trapezoids(y[kept], scores[kept], low, high)
+                rows[i] = -(members.sum() - 1) * area / (high - low)
+            rows[members] -= rows[members].mean()
+    return rows
+
+
+def influence_winsorised(y, scores, low, high):
+    """What the influence tends to: shares of the band below, and S at scores kept within it."""
+    ends = np.quantile(scores[~y], [1 - high, 1 - low])
+    rows = np.empty(y.size)
+    band = scores[~y & (scores >= ends[0]) & (scores <= ends[1])]
+    rows[y] = [(band < p).mean() for p in scores[y]]
+    rows[~y] = [(scores[y] > np.clip(q, *ends)).mean() / (high - low) for q in scores[~y]]
+    for members in (y, ~y):
+        rows[members] -= rows[members].mean()
+    return rows
+
+
+def redrawn(y, statistic, rng, times, groups=None):
+    """A statistic of row numbers over redraws of rows within classes, or of whole groups."""
+    classes = [np.flatnonzero(y), np.flatnonzero(~y)]
+    named = [] if groups is None else [np.flatnonzero(groups == g) for g in np.unique(groups)]
+
+    def redraw():
+        if named:
+            return np.concatenate([named[g] for g in rng.integers(len(named), size=len(named))])
+        return np.concatenate([rows[rng.integers(len(rows), size=len(rows))] for rows in classes])
+
+    return np.array([statistic(redraw()) for _ in range(times)])
+
+
 def pauc_by_pairs(y, scores, m, n):
     """Equation (2), pair by pair."""
     band = np.sort(scores[~y])[::-1][m:n]
