@@ -9,6 +9,7 @@ import json
 import os
 import stat
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -287,3 +288,12 @@ def test_a_truncated_archive_put_by_hand_is_named(tmp_path, batches):
     (tmp_path / "cifar/c.tar.gz").write_bytes(cut)
     with serving({}) as server, pytest.raises(DataError, match=r"c\.tar\.gz is truncated"):
         fetch("c", cifar_entry(batches, f"{server.url}/c", cut), tmp_path, None, False)
+
+
+def test_two_datasets_that_share_a_file_wait_for_each_other(tmp_path):
+    with serving({"/set": BODY}) as server, ThreadPoolExecutor(4) as jobs:
+        wanted = entry(f"{server.url}/set")
+        for done in [jobs.submit(fetch, "s", wanted, tmp_path, None, False) for _ in range(4)]:
+            done.result()
+    assert len(server.seen) == 1
+    assert files_below(tmp_path) == ["libsvm/set"]

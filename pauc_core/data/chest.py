@@ -130,8 +130,7 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
             f"{folder} holds none of the images that {labels_file.name} names; put them in "
             f"{folder / 'images'} or as images*.zip beside the label file."
         )
-    findings = table["Finding Labels"].str.split("|")
-    y = np.array([[word in found for word in NIH] for found in findings], dtype=np.int8)
+    y = _nih_findings(table["Finding Labels"])
     patients = table["Patient ID"].astype(np.int64).to_numpy()
     names, size = table["Image Index"].tolist(), entry["size"]
 
@@ -151,6 +150,46 @@ def load_nih(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         group=patients,
         more={"picture": {"channels": 1, "size": size}},
     )
+
+
+def load_chexnet(name: str, entry: Entry, raw_dir: Path) -> Loaded:
+    """The log-odds of CheXNet's 14 outputs on NIH films, with NIH's own labels and patients."""
+    scores_file, labels_file = (
+        raw_dir / file.get("folder", entry["folder"]) / file["name"] for file in entry["files"]
+    )
+    scores = read_table(scores_file, ["Image Index"])
+    table = read_table(labels_file, ["Image Index", "Finding Labels", "Patient ID"])
+    table = table.set_index("Image Index")
+    unknown = scores["Image Index"][~scores["Image Index"].isin(table.index)]
+    if len(unknown):
+        raise DataError(
+            f"{scores_file}: {labels_file.name} knows no film {unknown.iloc[0]!r}, "
+            f"one of {len(unknown)}; fetch both files again."
+        )
+    table = table.loc[scores["Image Index"]]
+    columns = [column for column in scores.columns if column.startswith("prob_")]
+    values = scores[columns].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    good = ((values > 0.0) & (values < 1.0)).all(axis=1)
+    if not good.all():
+        raise DataError(
+            f"{scores_file}, line {int(np.argmin(good)) + 2}: a score that is no probability "
+            "strictly between 0 and 1; fetch the file again."
+        )
+    odds = np.log(values) - np.log1p(-values)
+    return Loaded(
+        rows=lambda index: odds[index].astype(np.float32),
+        shape=odds.shape,
+        dtype=np.float32,
+        y=_nih_findings(table["Finding Labels"]),
+        part=np.full(len(odds), TRAIN, dtype=np.uint8),
+        tasks=list(TASKS),
+        group=table["Patient ID"].astype(np.int64).to_numpy(),
+    )
+
+
+def _nih_findings(words: pd.Series) -> np.ndarray:
+    found = words.str.split("|")
+    return np.array([[word in each for word in NIH] for each in found], dtype=np.int8)
 
 
 def _picture(path: Path, size: int, resampling: Image.Resampling) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pauc_core.data.chest import load_chexpert, load_nih
+from pauc_core.data.chest import load_chexnet, load_chexpert, load_nih
 from pauc_core.data.cifar import load_cifar10, load_cifar10_lt
 from pauc_core.data.errors import DataError
 from pauc_core.data.folds import deal
@@ -24,6 +24,7 @@ LOADERS: dict[str, Callable[[str, dict[str, Any], Path], Loaded]] = {
     "cifar10": load_cifar10,
     "cifar10_lt": load_cifar10_lt,
     "tiny_imagenet_lt": load_tiny_imagenet_lt,
+    "chexnet": load_chexnet,
     "chexpert": load_chexpert,
     "nih": load_nih,
 }
@@ -53,7 +54,8 @@ def prepare(
         )
     loaded = LOADERS[kind](name, entry, Path(raw_dir))
     check(name, loaded, entry)
-    share = entry.get("held_out", OWN_HELD_OUT if kind == "table" else None)
+    whole = kind == "table" and "test_later" not in entry
+    share = entry.get("held_out", OWN_HELD_OUT if whole else None)
     if share:
         loaded = hold_out(loaded, share, name)
     if subset is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +46,34 @@ def fetch(
     if entry["kind"] in MADE_IN_PREPARE:
         return []
     folder = Path(raw_dir) / entry["folder"]
-    folder.mkdir(parents=True, exist_ok=True)
-    if "generate" in entry:
-        return generate(name, entry, folder)
     mirror = mirror or os.environ.get("PAUC_MIRROR") or None
+    if "generate" in entry:
+        folder.mkdir(parents=True, exist_ok=True)
+        return generate(name, entry, folder)
     if "archive" in entry:
         from pauc_core.data.cifar import fetch_batches
 
-        return fetch_batches(name, entry, folder, mirror, progress)
-    return [one_of(name, entry, item, folder, mirror, progress) for item in entry["files"]]
+        with _alone_in(folder):
+            return fetch_batches(name, entry, folder, mirror, progress)
+    found = []
+    for item in entry["files"]:
+        # a file that another dataset has too lies where that one keeps it
+        place = Path(raw_dir) / item.get("folder", entry["folder"])
+        with _alone_in(place):
+            found.append(one_of(name, entry, item, place, mirror, progress))
+    return found
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Datasets that share a folder may be fetched by two jobs: one waits for the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def one_of(

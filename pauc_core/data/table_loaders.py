@@ -33,24 +33,46 @@ def load_libsvm(name: str, entry: Entry, raw_dir: Path) -> Loaded:
         xs.append(x)
         ys.append(to_labels(values, entry, str(path)))
         parts.append(np.full(len(values), PARTS[file["part"]], dtype=np.uint8))
-    return from_matrix(sparse.vstack(xs, format="csr"), np.concatenate(ys), np.concatenate(parts))
+    x = sparse.vstack(xs, format="csr")
+    group = equal_rows(x) if entry.get("equal_rows") == "together" else None
+    return from_matrix(x, np.concatenate(ys), np.concatenate(parts), group)
+
+
+def equal_rows(x: sparse.csr_matrix) -> np.ndarray:
+    """The same number for rows with the same features, so that no split parts them."""
+    x.sort_indices()
+    x.eliminate_zeros()
+    numbers: dict[bytes, int] = {}
+    ends = x.indptr
+    rows = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    contents = (x.indices[a:b].tobytes() + x.data[a:b].tobytes() for a, b in rows)
+    return np.array([numbers.setdefault(content, len(numbers)) for content in contents])
 
 
 def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
-    """One's own file: CSV, TSV or Parquet with the label column `label`, or LIBSVM text.
+    """A table: CSV, TSV or Parquet with the label column `label`, or LIBSVM text.
 
     `positive` lists the label values that count as positive; `negative` the others (where it is
     left out the file must hold two values). Columns in `drop` are left out, `group` names a
-    column of groups (patients) that no split may cut.
+    column of groups (patients) that no split may cut. `test_later: {by: column, share: 0.3}`
+    makes the last rows by that column the test part, rows of equal time on one side; the column
+    itself is no feature, as all of the test part lies beyond its range in training.
     """
-    path = Path(entry["path"]).expanduser()
+    path = (
+        Path(entry["path"]).expanduser()
+        if "path" in entry
+        else raw_dir / entry["folder"] / entry["files"][0]["name"]
+    )
     kind = path.suffix.lower()
     if kind not in READERS:
         values, x = read_libsvm(path, None)
         y = to_labels(values, _with_negatives(entry, values, path), str(path))
         return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8))
     table = read_table(path)
-    for column in [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]:
+    later = entry.get("test_later")
+    left = [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]
+    left += [later["by"]] if later else []
+    for column in left:
         if column not in table.columns:
             raise DataError(
                 f"{path} has no column {column!r}; its columns are "
@@ -61,7 +83,6 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
     group = None
     if entry.get("group"):
         group = group_numbers(table[str(entry["group"])], path)
-    left = [entry["label"], *entry.get("drop", []), *filter(None, [entry.get("group")])]
     features = table.drop(columns=left)
     for column in features.columns:
         if not pd.api.types.is_numeric_dtype(features[column]):
@@ -77,7 +98,23 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
             f"{path}, row {row + 1}, column {features.columns[column_number]!r}: a missing, NaN or "
             "infinite value; fill it in or remove the row."
         )
-    return from_matrix(x, y, np.zeros(len(y), dtype=np.uint8), group)
+    part = np.zeros(len(y), dtype=np.uint8)
+    if later:
+        part = _later(table[later["by"]], later["share"], path)
+    return from_matrix(x, y, part, group)
+
+
+def _later(column: pd.Series, share: float, path: Path) -> np.ndarray:
+    """Parts of rows in time: the last `share` of them, none as early as the last one before."""
+    times = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    if not np.isfinite(times).all():
+        row = int(np.argmin(np.isfinite(times))) + 1
+        raise DataError(
+            f"{path}, row {row}, column {column.name!r}: no time that rows can be ordered by; "
+            "fill it in or remove the row."
+        )
+    earlier = len(times) - round(share * len(times))
+    return np.where(times > np.sort(times)[earlier - 1], TEST, TRAIN).astype(np.uint8)
 
 
 def load_sklearn(name: str, entry: Entry, raw_dir: Path) -> Loaded:
