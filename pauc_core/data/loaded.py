@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pauc_core.data.errors import DataError
-from pauc_core.data.prepared import BLOCK_BYTES, TEST, TRAIN, Blocks
+from pauc_core.data.prepared import BLOCK_BYTES, TEST, TRAIN, VALID, Blocks
 from pauc_core.solver.streams import stream
 
 Entry = dict[str, Any]
@@ -62,7 +62,8 @@ def check(name: str, loaded: Loaded, entry: Entry) -> None:
     """Compare width, rows and positives with what the entry expects."""
     expect = entry.get("expect") or {}
     found: dict[str, Any] = {"width": loaded.shape[1] if len(loaded.shape) == 2 else None}
-    for parts, word in (((TRAIN,), "train"), ((TEST,), "test"), ((TRAIN, TEST), "all")):
+    sides = {"train": [TRAIN], "test": [TEST], "valid": [VALID], "all": [TRAIN, TEST, VALID]}
+    for word, parts in sides.items():
         y = loaded.y[np.isin(loaded.part, parts)].reshape(-1, len(loaded.tasks))
         found[f"rows {word}"] = len(y)
         for task, count in zip(loaded.tasks, (y == 1).sum(axis=0), strict=True):

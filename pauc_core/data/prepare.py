@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.data.chest import load_chexnet, load_chexpert, load_nih
+from pauc_core.data.chestmnist import load_chestmnist
 from pauc_core.data.cifar import load_cifar10, load_cifar10_lt
 from pauc_core.data.errors import DataError
 from pauc_core.data.folds import deal
@@ -24,6 +25,7 @@ LOADERS: dict[str, Callable[[str, dict[str, Any], Path], Loaded]] = {
     "cifar10": load_cifar10,
     "cifar10_lt": load_cifar10_lt,
     "tiny_imagenet_lt": load_tiny_imagenet_lt,
+    "chestmnist": load_chestmnist,
     "chexnet": load_chexnet,
     "chexpert": load_chexpert,
     "nih": load_nih,
