@@ -53,4 +53,5 @@ def sentence(collected: Collected, experiment: str) -> str:
     where = sorted(set(trials.dataset))
     text += f", on {', '.join(where)} alone" if len(where) < runs.dataset.nunique() else ""
     length = trials.last_epoch.astype(float).median()
-    return f"{text}, of {length:.3g} epochs." if math.isfinite(length) else f"{text}."
+    text += f", of {length:.3g} epochs" if math.isfinite(length) else ""
+    return f"{text}; values with the best validation pAUC unless said otherwise."

@@ -1,277 +1,269 @@
-"""Every claim of the paper judged on what was measured: holds, fails or not run."""
+"""Every claim of the paper judged on what was measured: supported, contradicted or undecided."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pauc_core.report.curves import bundle
+from pauc_core.repeats import holm
 from pauc_core.report.frames import (
     FINE,
+    OBJECTIVE,
     PROVENANCE,
+    VALIDATION,
     Collected,
     Reference,
+    ReportError,
     Reports,
     Source,
 )
+from pauc_core.report.headlines import counted, headline, tally
+from pauc_core.report.judges import INCLUSIVE, JUDGES, SEEDS, Case, Evidence
 from pauc_core.report.layout import dataset_label, method_label
-from pauc_core.report.measured import SUMMARY_COLUMN, exceed_times
-from pauc_core.report.paired import limits, paired_p
+from pauc_core.report.regimes import facts, order
+from pauc_core.report.verdicts import (
+    ANSWERED,
+    CONTRADICTED,
+    NOT_RUN,
+    SUPPORTED,
+    UNDECIDED,
+    after_failures,
+    judge,
+    on_all,
+)
 
-HOLDS, FAILS, NOT_RUN, ANSWERED = "holds", "fails", "not run", "answered"
 COLUMNS = [
-    "claim", "kind", "scope", "rival", "verdict", "ours", "theirs", "difference", "quantity", "n",
-    "seeds_in_favour", "p_value", "limits", "data", "measured_on", "paper_ours", "paper_theirs",
-    "paper_verdict", "statement", "place", "note",
+    "claim", "kind", "regime", "scope", "rival", "verdict", "quantity", "value", "value_before",
+    "low", "high", "limit", "ours", "theirs", "standard_error", "df", "seeds_share", "rows_share",
+    "basis", "n", "p_value", "p_holm", "smallest_shown", "chosen_by", "data", "measured_on",
+    "experiment", "method", "rival_method", "rows", "rows_per_column", "prevalence", "separable",
+    "test_positives", "test_standard_error", "paper_ours", "paper_theirs", "paper_value",
+    "paper_meets", "statement", "place", "note", "headline",
 ]  # fmt: skip
-Pairs = pd.DataFrame  # columns seed, ours, theirs
 
 
-class Case:
-    """One claim at one scale, with access to what its judges need."""
+class Judge:
+    """Judges the claims of one scale."""
 
-    def __init__(
-        self, claim: dict[str, Any], collected: Collected, reports: Reports, reference: pd.DataFrame
-    ) -> None:
-        self.claim, self.collected, self.reports = claim, collected, reports
-        self.source: Source = reports.source(claim["source"])
-        self.reference = reference.set_index(["artifact", "dataset", "method", "metric"])["mean"]
+    def __init__(self, collected: Collected, reports: Reports, numbers: pd.DataFrame) -> None:
+        self.collected, self.reports = collected, reports
+        self.numbers = numbers.set_index(["artifact", "dataset", "method", "metric"])["mean"]
 
-    def seeds(self, dataset: str, method: str) -> pd.Series:
-        """A summary number per seed."""
-        runs = self.collected.runs(self.source.experiment, dataset, method)
-        column = SUMMARY_COLUMN[self.claim["metric"]]
-        return runs.set_index("seed")[column].astype(float)
+    def claim(self, claim: dict[str, Any]) -> list[dict[str, Any]]:
+        """For each regime the claim as a whole, then each task and rival in it."""
+        rows: list[dict[str, Any]] = []
+        for chosen_by in self._choices(claim):
+            tasks = self._tasks(claim, chosen_by)
+            for regime in sorted({row["regime"] for row in tasks}, key=order):
+                here = [row for row in tasks if row["regime"] == regime]
+                rows += [self._whole(claim, regime, chosen_by, here), *here]
+        said = {"headline": headline([row for row in rows if row["scope"] == "all"])}
+        known = {key: claim[key] for key in ("kind", "statement", "place")}
+        return [{"claim": claim["name"], **known, **said, **row} for row in rows]
 
-    def paper(self, column: str, method: str, metric: str) -> float:
-        key = (self.claim.get("artifact", ""), column, method, metric)
-        return float(self.reference.get(key, math.nan))
+    def _choices(self, claim: dict[str, Any]) -> list[str]:
+        """The rule of choice that the claim names first; the other one too, where it was run."""
+        named = claim.get("chosen_by", VALIDATION)
+        sources = [self.reports.sources[n] for n in claim["sources"] if n in self.reports.sources]
+        if not any(self.collected.both_ways(source.experiment) for source in sources):
+            return [VALIDATION]
+        return [named, *({VALIDATION, OBJECTIVE} - {named})]
 
+    def _tasks(self, claim: dict[str, Any], chosen_by: str) -> list[dict[str, Any]]:
+        rows = []
+        for place, name in enumerate(claim["sources"]):
+            if name not in self.reports.sources:
+                continue
+            source = self.reports.source(name)
+            for column in source.columns:
+                for rival in self._rivals(claim, source, first=place == 0):
+                    case = Case(
+                        claim, self.collected, source, source.measured(column), rival, chosen_by
+                    )
+                    rows.append(self._task(case, column, own=place == 0))
+        return rows
 
-def pair(ours: pd.Series, theirs: pd.Series) -> Pairs:
-    """Seeds of both sides together; a side with one seed (nothing random in it) serves all."""
-    if len(theirs) == 1 and len(ours) > 1:
-        theirs = pd.Series(theirs.iloc[0], index=ours.index)
-    return pd.DataFrame({"ours": ours, "theirs": theirs}).dropna().reset_index()
+    def _rivals(self, claim: dict[str, Any], source: Source, *, first: bool) -> list[str]:
+        """Rivals to judge against; beside the paper's own setting only those that took part."""
+        s = self.collected.summaries
+        here = s[s.experiment == source.experiment]
+        there = set(here[here.dataset.isin([source.measured(c) for c in source.columns])].method)
+        if first or not there:
+            return list(claim["rivals"]) if first else []
+        return [rival for rival in claim["rivals"] if rival in there]
 
+    def _task(self, case: Case, column: str, *, own: bool) -> dict[str, Any]:
+        """One claim on one task against one rival."""
+        claim, source = case.claim, case.source
+        evidence = JUDGES[claim["judge"]](case)
+        whose = str(self.collected.provenance(source.experiment, case.dataset))
+        row: dict[str, Any] = {
+            "scope": dataset_label(column),
+            "rival": method_label(self.reports, case.rival),
+            "quantity": evidence.quantity,
+            "limit": evidence.natural(0.0),
+            "n": len(evidence.seeds),
+            "basis": evidence.basis,
+            "chosen_by": case.chosen_by,
+            "measured_on": case.dataset,
+            "experiment": source.experiment,
+            "method": case.method,
+            "rival_method": case.rival,
+            "data": PROVENANCE.get(whose, "none"),
+            "note": "",
+            "runs": [],
+            "unit": evidence.unit,
+            **facts(self.collected, self.reports, source, column, own=own).as_row(),
+            **self._printed(claim, column, case.rival),
+        }
+        ours, theirs = (case.runs(m) for m in (case.method, case.rival))
+        if ours.empty or theirs.empty:
+            return row | {"verdict": NOT_RUN, "contradicting": 1.0}
+        failed = {
+            name: int((~runs.outcome.isin(FINE)).sum())
+            for name, runs in (("ours", ours), ("theirs", theirs))
+        }
+        notes = [
+            f"{failed[side]} of {len(runs)} runs of {method_label(self.reports, method)} failed"
+            for side, runs, method in (
+                ("ours", ours, case.method),
+                ("theirs", theirs, case.rival),
+            )
+            if failed[side]
+        ]
+        row["note"] = "; ".join(notes)
+        if not len(evidence.seeds):
+            return row | self._without_numbers(row, len(ours), len(theirs), failed)
+        return row | self._numbers(claim, evidence, failed, row["note"])
 
-def exceeds_within(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
-    """Epochs until the rival's training pAUC is exceeded, against the limit; never is infinite."""
-    when = exceed_times(case.collected, case.source, dataset, case.claim["method"], rival)
-    pairs = pd.DataFrame({"seed": when.seed, "ours": when.epoch.fillna(math.inf)})
-    return pairs.assign(theirs=float(case.claim["limit"])), "epochs to exceed"
+    def _without_numbers(
+        self, row: dict[str, Any], ours: int, theirs: int, failed: dict[str, int]
+    ) -> dict[str, Any]:
+        """Decided by a failure of all runs of one side, or not comparable at all."""
+        if failed["ours"] == ours and failed["theirs"] < theirs:
+            return {"verdict": CONTRADICTED, "contradicting": 0.0}
+        if failed["theirs"] == theirs and failed["ours"] < ours:
+            return {"verdict": SUPPORTED, "contradicting": 1.0}
+        if row["note"]:
+            return {"verdict": UNDECIDED, "contradicting": 1.0}
+        return {"verdict": NOT_RUN, "contradicting": 1.0, "note": "no seed was run by both"}
 
+    def _numbers(
+        self, claim: dict[str, Any], evidence: Evidence, failed: dict[str, int], note: str
+    ) -> dict[str, Any]:
+        worst, best = evidence.estimates()
+        verdict = judge(worst.low, best.high, inclusive=claim["judge"] in INCLUSIVE)
+        verdict = after_failures(verdict, **failed)
+        ends = sorted(float(evidence.natural(gain)) for gain in (worst.low, best.high))
+        notes = [note] if note else []
+        if len(evidence.seeds) == 1 and evidence.rows is None:
+            notes.append("one seed decides nothing")
+        elif not (worst.known and best.known):
+            notes.append(
+                "never seen in some seeds"
+                if math.isinf(worst.value) or math.isinf(best.value)
+                else "the seeds do not differ, which decides nothing"
+            )
+        nearest = best if best.value < 0 else worst
+        return {
+            "verdict": ANSWERED if claim["kind"] == "question" else verdict,
+            "value": float(evidence.natural(worst.value)),
+            "value_before": float(evidence.natural(best.value)),
+            "low": ends[0],
+            "high": ends[1],
+            "ours": evidence.ours,
+            "theirs": evidence.theirs,
+            "standard_error": worst.standard_error,
+            "df": worst.df,
+            "seeds_share": worst.seeds_share,
+            "rows_share": worst.rows_share,
+            "p_value": nearest.p_value,
+            "contradicting": best.p_value if best.value < 0 and best.known else 1.0,
+            "smallest_shown": _smallest(evidence, worst.reach) if worst.known else math.nan,
+            "note": "; ".join(notes),
+            "runs": [float(evidence.natural(gain)) for gain in evidence.worst],
+        }
 
-def times_sooner(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
-    """The rival's whole time over the time to exceed it; never is a ratio of 0."""
-    when = exceed_times(case.collected, case.source, dataset, case.claim["method"], rival)
-    ratio = (when.rival_seconds / when.seconds).fillna(0.0)
-    pairs = pd.DataFrame({"seed": when.seed, "ours": ratio})
-    return pairs.assign(theirs=float(case.claim["limit"])), "times sooner"
+    def _printed(self, claim: dict[str, Any], column: str, rival: str) -> dict[str, Any]:
+        """The paper's own two numbers, where a table prints them, and whether they meet it."""
 
+        def number(method: str, metric: str) -> float:
+            key = (claim.get("artifact", ""), column, method, metric)
+            return float(self.numbers.get(key, math.nan))
 
-def higher(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
-    """Both numbers per seed."""
-    pairs = pair(case.seeds(dataset, case.claim["method"]), case.seeds(dataset, rival))
-    return pairs, case.claim["metric"].replace("_", " ").replace("pauc", "pAUC")
+        method, limit = claim["method"], float(claim.get("limit", math.nan))
+        if claim["judge"] == "exceeds_within":
+            ours, theirs = number(method, "epochs_to_exceed"), limit
+            value, gain = ours, limit - ours
+        elif claim["judge"] == "times_sooner":
+            ours = number(rival, "cpu_seconds") / number(method, "cpu_seconds_to_exceed")
+            value, theirs, gain = ours, limit, ours - limit
+        elif "metric" in claim:
+            ours, theirs = (number(m, claim["metric"]) for m in (method, rival))
+            value = gain = ours - theirs
+            if claim["judge"] == "relative_gain":
+                value = ours / theirs - 1.0
+                gain = value - limit
+        else:
+            ours = theirs = value = gain = math.nan
+        meets = judge(gain, gain, inclusive=claim["judge"] in INCLUSIVE) == SUPPORTED
+        asked = claim["kind"] == "question" or math.isnan(gain)
+        return {
+            "paper_ours": ours,
+            "paper_theirs": theirs,
+            "paper_value": value,
+            "paper_meets": "" if asked else "yes" if meets else "no",
+        }
 
-
-def relative_gain(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
-    """The gain over the rival as a share of the rival's number, against the limit."""
-    pairs, _ = higher(case, dataset, rival)
-    gain = pairs.ours / pairs.theirs - 1.0
-    return pairs.assign(ours=gain, theirs=float(case.claim["limit"])), "relative gain"
-
-
-def falls_faster(case: Case, dataset: str, rival: str) -> tuple[Pairs, str]:
-    """Mean training loss over the epochs that both have run: lower has fallen faster."""
-    sides = [
-        bundle(case.collected.trace(case.source.experiment, dataset, m), "epoch", "objective")
-        for m in (case.claim["method"], rival)
-    ]
-    if sides[0] is None or sides[1] is None:
-        return pd.DataFrame(columns=["seed", "ours", "theirs"]), "mean loss over epochs"
-    end = min(float(side.x[-1]) for side in sides if side)
-    grid = np.linspace(0.0, end, 201)
-    ours, theirs = (
-        pd.Series({
-            seed: np.interp(grid, side.x, values).mean()
-            for seed, values in zip(side.seeds, side.values, strict=True)
-        }).rename_axis("seed")
-        for side in sides
-        if side
-    )  # fmt: skip
-    return pair(ours, theirs), f"mean loss over {end:.3g} epochs"
-
-
-JUDGES: dict[str, Callable[[Case, str, str], tuple[Pairs, str]]] = {
-    "exceeds_within": exceeds_within,
-    "times_sooner": times_sooner,
-    "relative_gain": relative_gain,
-    "higher": higher,
-    "falls_faster": falls_faster,
-    "moves": higher,
-}
-LOWER_IS_BETTER = ("exceeds_within", "falls_faster")
-AGAINST_A_LIMIT = ("exceeds_within", "times_sooner", "relative_gain")
-
-
-def _gain(judge: str, ours: Any, theirs: Any) -> Any:
-    return theirs - ours if judge in LOWER_IS_BETTER else ours - theirs
-
-
-def _verdict(claim: dict[str, Any], ours: float, theirs: float) -> str:
-    if claim["kind"] == "question":
-        return ANSWERED
-    gain = _gain(claim["judge"], ours, theirs)
-    enough = gain >= 0 if claim["judge"] in AGAINST_A_LIMIT else gain > 0
-    return HOLDS if enough else FAILS
-
-
-def _paper_numbers(case: Case, column: str, rival: str) -> tuple[float, float]:
-    """The paper's own two numbers, where a table prints them."""
-    claim, method = case.claim, case.claim["method"]
-    limit = float(claim.get("limit", math.nan))
-    if claim["judge"] == "exceeds_within":
-        return case.paper(column, method, "epochs_to_exceed"), limit
-    if claim["judge"] == "times_sooner":
-        seconds = case.paper(column, method, "cpu_seconds_to_exceed")
-        return case.paper(column, rival, "cpu_seconds") / seconds, limit
-    if "metric" not in claim:
-        return math.nan, math.nan
-    ours, theirs = (case.paper(column, m, claim["metric"]) for m in (method, rival))
-    return (ours / theirs - 1.0, limit) if claim["judge"] == "relative_gain" else (ours, theirs)
-
-
-def judge_row(case: Case, column: str, rival: str) -> tuple[dict[str, Any], Pairs]:
-    """One claim on one task against one rival."""
-    claim = case.claim
-    dataset = case.source.measured(column)
-    pairs, quantity = JUDGES[claim["judge"]](case, dataset, rival)
-    ours, theirs = (float(pairs[s].mean()) if len(pairs) else math.nan for s in ("ours", "theirs"))
-    paper_ours, paper_theirs = _paper_numbers(case, column, rival)
-    row: dict[str, Any] = {
-        "scope": dataset_label(column),
-        "rival": method_label(case.reports, rival),
-        "quantity": quantity,
-        "n": len(pairs),
-        "measured_on": dataset,
-        "data": PROVENANCE.get(
-            str(case.collected.provenance(case.source.experiment, dataset)), "none"
-        ),
-        "paper_ours": paper_ours,
-        "paper_theirs": paper_theirs,
-        "paper_verdict": ""
-        if math.isnan(paper_ours)
-        else _verdict(claim, paper_ours, paper_theirs),
-        "note": "",
-    }
-    if pairs.empty:
-        row |= _without(case, dataset, rival)
-        return row, pairs
-    gains = _gain(claim["judge"], pairs.ours, pairs.theirs).to_numpy(dtype=float)
-    row |= {
-        "verdict": _verdict(claim, ours, theirs),
-        "ours": ours,
-        "theirs": theirs,
-        "difference": ours - theirs,
-        "seeds_in_favour": f"{int((gains > 0).sum())} of {len(gains)}",
-        "p_value": paired_p(gains),
-        "limits": limits(len(gains)),
-    }
-    return row, pairs.assign(gain=gains)
-
-
-def _without(case: Case, dataset: str, rival: str) -> dict[str, Any]:
-    """A row without pairs: not run, or decided by a failure."""
-    runs = {
-        side: case.collected.runs(case.source.experiment, dataset, method)
-        for side, method in (("method", case.claim["method"]), ("rival", rival))
-    }
-    if any(found.empty for found in runs.values()):
-        return {"verdict": NOT_RUN, "limits": limits(0)}
-    for side, found in runs.items():
-        if not found.outcome.isin(FINE).any():
-            return {
-                "verdict": FAILS if side == "method" else HOLDS,
-                "note": f"the {side} has no number: {found.outcome.iloc[0]}",
-                "limits": limits(0),
-            }
-    return {"verdict": NOT_RUN, "note": "no seed was run by both", "limits": limits(0)}
-
-
-def judge_claim(case: Case) -> list[dict[str, Any]]:
-    """The claim as a whole first, then each task and rival."""
-    claim = case.claim
-    judged = [
-        judge_row(case, column, rival)
-        for column in case.source.columns
-        for rival in claim["rivals"]
-    ]
-    rows = [row for row, _ in judged]
-    none = pd.DataFrame({"seed": [], "gain": []}, dtype=float)
-    by_seed = pd.concat([p[["seed", "gain"]] for _, p in judged if len(p)] or [none])
-    verdicts = [row["verdict"] for row in rows]
-    whole: dict[str, Any] = {
-        "scope": "all",
-        "rival": ", ".join(method_label(case.reports, r) for r in claim["rivals"]),
-        "quantity": next((row["quantity"] for row in rows if row["n"]), ""),
-        "verdict": _together(verdicts),
-        "data": ", ".join(dict.fromkeys(row["data"] for row in rows)),
-        "measured_on": ", ".join(dict.fromkeys(row["measured_on"] for row in rows)),
-        "paper_verdict": _together([v for v in (r["paper_verdict"] for r in rows) if v] or [""]),
-        "note": _counted(case, rows),
-    }
-    # Tasks of one seed share split and start, so a seed flips as a whole. Losses of two tasks have
-    # no common unit: a seed counts with the share of its comparisons won less those lost.
-    won = by_seed.assign(gain=np.sign(by_seed.gain)).groupby("seed").gain.mean().to_numpy()
-    whole |= {
-        "n": len(won),
-        "seeds_in_favour": f"{int((won > 0).sum())} of {len(won)}" if len(won) else "",
-        "p_value": paired_p(won),
-        "limits": limits(len(won)),
-    }
-    facts = {k: claim[k] for k in ("kind", "statement", "place")}
-    return [{"claim": claim["name"], **facts, **row} for row in [whole, *rows]]
+    def _whole(
+        self, claim: dict[str, Any], regime: str, chosen_by: str, rows: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """The claim on all tasks of a regime; Holm's p-values are put beside each of them."""
+        ran = [row for row in rows if row["verdict"] != NOT_RUN]
+        for row, p in zip(ran, holm([row["contradicting"] for row in ran]), strict=True):
+            row["p_holm"] = p
+        verdict = on_all([r["verdict"] for r in rows], [r["contradicting"] for r in rows])
+        printed = [row["paper_meets"] for row in rows if row["paper_meets"]]
+        return {
+            "regime": regime,
+            "scope": "all",
+            "rival": ", ".join(dict.fromkeys(row["rival"] for row in rows)),
+            "verdict": verdict,
+            "quantity": next((row["quantity"] for row in ran), rows[0]["quantity"]),
+            "limit": rows[0]["limit"],
+            "basis": ", ".join(dict.fromkeys(row["basis"] for row in ran)) or SEEDS,
+            "chosen_by": chosen_by,
+            "n": max((row["n"] for row in rows), default=0),
+            "p_holm": min((row["p_holm"] for row in ran), default=math.nan),
+            "data": ", ".join(dict.fromkeys(row["data"] for row in rows)),
+            "measured_on": ", ".join(dict.fromkeys(row["measured_on"] for row in rows)),
+            "paper_meets": f"{printed.count('yes')} of {len(printed)}" if printed else "",
+            "tally": tally(claim, rows),
+            "note": counted(claim, rows),
+            "runs": [],
+            "unit": rows[0]["unit"],
+        }
 
 
-def _together(verdicts: list[str]) -> str:
-    for verdict in (FAILS, NOT_RUN, HOLDS, ANSWERED):
-        if verdict in verdicts:
-            return verdict
-    return ""
-
-
-def _counted(case: Case, rows: list[dict[str, Any]]) -> str:
-    if case.claim["kind"] == "question":
-        moves = [abs(r["difference"]) for r in rows if r.get("n")]
-        paper = [abs(r["paper_ours"] - r["paper_theirs"]) for r in rows]
-        text = f"largest move measured {max(moves):.4f}; " if moves else ""
-        return text + f"largest in the paper {max(paper):.4f}"
-    held = sum(row["verdict"] == HOLDS for row in rows)
-    ran = sum(row["verdict"] != NOT_RUN for row in rows)
-    noun = "comparison" if len(case.claim["rivals"]) > 1 else "task"
-    text = f"holds in {held} of {ran} {noun}s" + (
-        f", {len(rows) - ran} not run" if ran < len(rows) else ""
-    )
-    failed = sum(row["verdict"] == HOLDS and not row["n"] for row in rows)
-    text += f" ({failed} because the rival failed)" if failed else ""
-    values = [row["ours"] for row in rows if row.get("n")]
-    if case.claim["judge"] in AGAINST_A_LIMIT and values:
-        least, most = ("never" if math.isinf(v) else f"{v:.3g}" for v in (min(values), max(values)))
-        text += f"; {rows[0]['quantity']} {least} to {most}"
-    return text
+def _smallest(evidence: Evidence, reach: float) -> float:
+    """The smallest difference, or factor, from the limit that these seeds and rows could show."""
+    return math.exp(reach) if evidence.unit in ("ratio", "share") else reach
 
 
 def judge_all(collected: Collected, reports: Reports, reference: Reference) -> pd.DataFrame:
-    """Every claim, each followed by its tasks and rivals."""
-    rows = [
-        row
-        for claim in reference.claims
-        for row in judge_claim(Case(claim, collected, reports, reference.numbers))
-    ]
-    return pd.DataFrame(rows).reindex(columns=COLUMNS)
+    """Every claim: regime by regime the claim as a whole, each followed by its tasks and rivals.
+
+    ``runs`` (what each seed has shown) and ``unit`` stand beside what is written as a file.
+    """
+    for claim in reference.claims:
+        for name in claim["sources"]:
+            if name not in reports.known_sources:
+                raise ReportError(
+                    f"reference/claims.yaml: {claim['name']}: source {name!r} is at no scale; "
+                    f"expected one of {', '.join(sorted(reports.known_sources))}."
+                )
+    judge = Judge(collected, reports, reference.numbers)
+    rows = [row for claim in reference.claims for row in judge.claim(claim)]
+    return pd.DataFrame(rows).reindex(columns=[*COLUMNS, "runs", "unit"])

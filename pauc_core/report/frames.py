@@ -15,6 +15,8 @@ from pauc_core.suite import columns
 from pauc_core.suite.frames import read_frames
 
 KEYS = list(columns.KEYS)
+VALIDATION, OBJECTIVE = "validation", "objective"  # by what the trial of a run was chosen
+CHOSEN = ("summaries", "traces", "roc")  # frames whose runs say by what
 PROVENANCE = {
     "paper": "the paper's data",
     "stand-in": "an open stand-in",
@@ -37,19 +39,24 @@ class Collected:
     roc: pd.DataFrame
     trials: pd.DataFrame
     datasets: pd.DataFrame
+    pairwise: pd.DataFrame
     meta: dict[str, Any]
 
-    def runs(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+    def runs(
+        self, experiment: str, dataset: str, method: str, chosen_by: str = VALIDATION
+    ) -> pd.DataFrame:
         """Summary rows of a method on a dataset, one a seed."""
-        return self._pick("summaries", experiment, dataset, method)
+        return self._pick("summaries", experiment, dataset, method, chosen_by)
 
-    def trace(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+    def trace(
+        self, experiment: str, dataset: str, method: str, chosen_by: str = VALIDATION
+    ) -> pd.DataFrame:
         """Looks of a method on a dataset, all seeds."""
-        return self._pick("traces", experiment, dataset, method)
+        return self._pick("traces", experiment, dataset, method, chosen_by)
 
     def curve(self, experiment: str, dataset: str, method: str) -> pd.DataFrame:
         """ROC points of a method on a dataset, all seeds."""
-        return self._pick("roc", experiment, dataset, method)
+        return self._pick("roc", experiment, dataset, method, VALIDATION)
 
     def _pick(self, name: str, *key: str) -> pd.DataFrame:
         return self._by_key[name].get(key, getattr(self, name).iloc[:0])
@@ -58,9 +65,22 @@ class Collected:
     def _by_key(self) -> dict[str, dict[tuple[str, ...], pd.DataFrame]]:
         """Rows by key: comparing names row by row for every key takes most of a report's time."""
         return {
-            name: {tuple(map(str, k)): part for k, part in getattr(self, name).groupby(KEYS)}
-            for name in ("summaries", "traces", "roc")
+            name: {
+                tuple(map(str, k)): part
+                for k, part in getattr(self, name).groupby([*KEYS, "chosen_by"])
+            }
+            for name in CHOSEN
         }
+
+    def of_validation(self, name: str) -> pd.DataFrame:
+        """The rows of a frame whose values were chosen on validation."""
+        frame: pd.DataFrame = getattr(self, name)
+        return frame[frame.chosen_by == VALIDATION]
+
+    def both_ways(self, experiment: str) -> bool:
+        """Whether an experiment was run with the values of either rule of choice."""
+        s = self.summaries
+        return bool((s[s.experiment == experiment].chosen_by == OBJECTIVE).any())
 
     def provenance(self, experiment: str, dataset: str) -> str | None:
         """Whose data a dataset is, from its runs or, before any ran, from the catalogue."""
@@ -106,6 +126,9 @@ class Reports:
     figures: dict[str, dict[str, Any]]
     methods: dict[str, dict[str, str]]
     assumed_repeats: int
+    margins: dict[str, float]
+    regimes: dict[str, float]
+    known_sources: frozenset[str]  # of any scale
 
     def source(self, name: str) -> Source:
         if name not in self.sources:
@@ -129,6 +152,8 @@ def load_collected(folder: str | Path) -> Collected:
             f"{folder}: no summaries.parquet; collect the runs first (the rule collect writes it)."
         )
     frames, meta = read_frames(folder)
+    for name in CHOSEN:
+        frames[name]["chosen_by"] = frames[name]["chosen_by"].fillna(VALIDATION)
     return Collected(**frames, meta=meta)
 
 
@@ -170,6 +195,9 @@ def load_reports(path: str | Path, scale: str) -> Reports:
         figures=config["figures"],
         methods=config["methods"],
         assumed_repeats=int(config["assumed_repeats"]),
+        margins=config["margins"],
+        regimes=config["regimes"],
+        known_sources=frozenset(everywhere),
     )
 
 
@@ -183,12 +211,11 @@ class Reference:
 
 
 def load_reference(folder: str | Path) -> Reference:
-    """Read reference/; ``printed`` keeps the digits of a number's mean."""
+    """Read reference/."""
     path = Path(folder) / "tables.csv"
     if not path.is_file():
         raise ReportError(f"{path}: not found; expected the paper's numbers, one a row.")
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    frame["printed"] = frame["mean"]
     for name in ("mean", "deviation"):
         frame[name] = pd.to_numeric(frame[name])
     said = yaml.safe_load((Path(folder) / "claims.yaml").read_text(encoding="utf-8"))

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.frames import FINE, Collected, Reports, Source
+from pauc_core.report.frames import FINE, OBJECTIVE, VALIDATION, Collected, Reports, Source
 
 KEY = ["artifact", "dataset", "method", "metric"]
 NEVER = (np.nan, np.nan)
+BY_OBJECTIVE = "@objective"  # suffix of a method with the values lowest in training objective
 AT_W = "@w"  # suffix of a method whose numbers are taken at w^(k) instead of vbar_n^(k)
 SUMMARY_COLUMN = {
     "test_pauc": "pauc_test",
@@ -18,7 +19,9 @@ SUMMARY_COLUMN = {
     "train_pauc": "last_pauc_train",
     "cpu_seconds": "seconds",
 }
+COUNTS = ("samples", "features", "positives", "negatives")
 NO_GPU = "no GPU here"
+EXCEED = ["seed", "seconds", "epoch", "rival_seconds", "seconds_before", "epoch_before"]
 
 
 def extra_methods(
@@ -31,7 +34,13 @@ def extra_methods(
     at_w = here[here.pauc_test_w.notna()].method.unique()
     found = [m for m in here.method.unique() if m not in listed]
     found += [m + AT_W for m in at_w]
-    return sorted(found, key=lambda m: (m.endswith(AT_W), reports.order(m.removesuffix(AT_W))))
+    found += [m + BY_OBJECTIVE for m in here[here.chosen_by == OBJECTIVE].method.unique()]
+    return sorted(found, key=lambda m: ("@" in m, reports.order(plain(m)), m))
+
+
+def plain(method: str) -> str:
+    """A method without what says where and with which values it is looked at."""
+    return method.partition("@")[0]
 
 
 def measured_numbers(collected: Collected, reports: Reports) -> pd.DataFrame:
@@ -81,7 +90,8 @@ def summary_number(
 ) -> dict[str, Any]:
     """Mean and deviation over seeds of one number; failures counted, never hidden."""
     at_w = method.endswith(AT_W)
-    runs = collected.runs(source.experiment, dataset, method.removesuffix(AT_W))
+    chosen_by = OBJECTIVE if method.endswith(BY_OBJECTIVE) else VALIDATION
+    runs = collected.runs(source.experiment, dataset, plain(method), chosen_by)
     name = SUMMARY_COLUMN[metric]
     return aggregate(runs, runs[name + "_w" if at_w else name], metric)
 
@@ -127,16 +137,31 @@ def exceed_numbers(
     collected: Collected, source: Source, dataset: str, part: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Table 1's columns: both final training pAUCs and times, and when the rival was exceeded."""
+    rows = _exceed(collected, source, dataset, part, VALIDATION, "")
+    if collected.both_ways(source.experiment):
+        rows += _exceed(collected, source, dataset, part, OBJECTIVE, BY_OBJECTIVE)
+    return rows
+
+
+def _exceed(
+    collected: Collected,
+    source: Source,
+    dataset: str,
+    part: dict[str, Any],
+    chosen_by: str,
+    by: str,
+) -> list[dict[str, Any]]:
     rival, method = part["rival"], part["method"]
     rows = []
-    for name in (rival, method):
+    for name in (rival + by, method + by):
         for metric in ("train_pauc", "cpu_seconds"):
-            rows.append(
-                {"method": name, **summary_number(collected, source, dataset, name, metric)}
-            )
-    runs = collected.runs(source.experiment, dataset, method)
+            found = summary_number(collected, source, dataset, name, metric)
+            rows.append({"method": name, **found})
+    runs = collected.runs(source.experiment, dataset, method, chosen_by)
     for suffix in ("", AT_W):
-        when = exceed_times(collected, source, dataset, method, rival, suffix.replace("@", "_"))
+        when = exceed_times(
+            collected, source, dataset, method, rival, suffix.replace("@", "_"), chosen_by
+        )
         for metric, column in (("cpu_seconds_to_exceed", "seconds"), ("epochs_to_exceed", "epoch")):
             number = aggregate(runs, when[column], metric)
             if number["status"] == "failed" and len(when):
@@ -145,28 +170,35 @@ def exceed_numbers(
                 number["note"] = f"exceeded in {number['n']} of {len(when)} seeds; mean over those"
             if runs.empty or when.empty:
                 number["status"] = "not run"
-            rows.append({"method": method + suffix, **number})
-    last = last_train_w(collected, source, dataset, method)
+            rows.append({"method": method + suffix + by, **number})
+    last = last_train_w(collected.trace(source.experiment, dataset, method, chosen_by))
     if len(last):
-        rows.append({"method": method + AT_W, **aggregate(runs, last, "train_pauc")})
+        rows.append({"method": method + AT_W + by, **aggregate(runs, last, "train_pauc")})
     for metric in ("gpu_seconds_to_exceed", "gpu_seconds"):
         rows.append({
-            "method": method, "metric": metric, "mean": np.nan, "deviation": np.nan, "n": 0,
+            "method": method + by, "metric": metric, "mean": np.nan, "deviation": np.nan, "n": 0,
             "runs": 0, "status": NO_GPU, "note": NO_GPU, "stale": False,
         })  # fmt: skip
     return rows
 
 
 def exceed_times(
-    collected: Collected, source: Source, dataset: str, method: str, rival: str, suffix: str = ""
+    collected: Collected,
+    source: Source,
+    dataset: str,
+    method: str,
+    rival: str,
+    suffix: str = "",
+    chosen_by: str = VALIDATION,
 ) -> pd.DataFrame:
     """Per seed, the first look whose training pAUC exceeds what the rival returned at that seed.
 
-    Columns seed, seconds, epoch, rival_seconds; NaN where it never does. A rival without that
-    seed counts with the mean of its seeds. Empty where either did not run.
+    Columns seed, seconds, epoch, rival_seconds; NaN where it never does. It happened after the
+    look before, which is in seconds_before and epoch_before: the last one, where it never does.
+    A rival without that seed counts with the mean of its seeds. Empty where either did not run.
     """
-    traces = collected.trace(source.experiment, dataset, method)
-    rivals = collected.runs(source.experiment, dataset, rival).set_index("seed")
+    traces = collected.trace(source.experiment, dataset, method, chosen_by)
+    rivals = collected.runs(source.experiment, dataset, rival, chosen_by).set_index("seed")
     levels = rivals.last_pauc_train.astype(float)
     column = "pauc_train" + suffix
     rows: list[dict[str, Any]] = []
@@ -175,10 +207,13 @@ def exceed_times(
             level = levels.get(seed, levels.mean())
             took = float(rivals.seconds.astype(float).get(seed, rivals.seconds.mean()))
             seconds, epoch = first_above(trace, column, level)
+            earlier = trace[trace.seconds < seconds] if seconds == seconds else trace
             rows.append({
                 "seed": seed, "seconds": seconds, "epoch": epoch, "rival_seconds": took,
+                "seconds_before": earlier.seconds.astype(float).max() if len(earlier) else 0.0,
+                "epoch_before": earlier.epoch.astype(float).max() if len(earlier) else 0.0,
             })  # fmt: skip
-    return pd.DataFrame(rows, columns=["seed", "seconds", "epoch", "rival_seconds"])
+    return pd.DataFrame(rows, columns=EXCEED)
 
 
 def first_above(trace: pd.DataFrame, column: str, level: float) -> tuple[float, float]:
@@ -187,9 +222,8 @@ def first_above(trace: pd.DataFrame, column: str, level: float) -> tuple[float, 
     return (float(after.seconds.iloc[0]), float(after.epoch.iloc[0])) if len(after) else NEVER
 
 
-def last_train_w(collected: Collected, source: Source, dataset: str, method: str) -> pd.Series:
+def last_train_w(traces: pd.DataFrame) -> pd.Series:
     """Training pAUC at w^(k) at each seed's last look."""
-    traces = collected.trace(source.experiment, dataset, method)
     if "pauc_train_w" not in traces:
         return pd.Series(dtype=float)
     return traces.sort_values("step").groupby("seed").pauc_train_w.last().dropna()

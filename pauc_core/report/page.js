@@ -159,9 +159,9 @@
     const table = document.createElement("table"), box = document.createElement("div");
     box.className = "scroll";
     box.append(table);
-    tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "Test at w", "Train, last look", "at epoch", "CPU s", "Peak MB", "Hyper-parameters", "Code", "Data", "Ranks m, n", "Written in"],
+    tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "Test at w", "Train, last look", "at epoch", "CPU s", "Peak MB", "Hyper-parameters", "Chosen by", "Code", "Data", "Ranks m, n", "Written in"],
       cell.seeds.map((s) => [s.seed, s.outcome, s.pauc_test, s.test_low === null ? "" : `${text(s.test_low)} to ${text(s.test_high)}`, s.pauc_valid, s.pauc_train, s.objective,
-        s.epoch, s.pauc_test_w, s.last_pauc_train, s.last_epoch, s.seconds, s.peak_mb, s.params + (s.tuned ? " (tuned)" : ""), (s.code_digest || "").slice(0, 12) + (s.stale ? " †stale" : ""),
+        s.epoch, s.pauc_test_w, s.last_pauc_train, s.last_epoch, s.seconds, s.peak_mb, s.params, s.tuned ? s.chosen_by : "fixed", (s.code_digest || "").slice(0, 12) + (s.stale ? " †stale" : ""),
         (s.data_checksum || "").slice(0, 12), `${text(s.m)}, ${text(s.n)}`, s.path]));
     const first = cell.seeds[0];
     const facts = document.createElement("p");

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 import plotly.offline
+from markupsafe import Markup
 
 from pauc_core.report import budgets, payload
 from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports
@@ -69,13 +70,36 @@ def experiment_rows(collected: Collected) -> list[dict[str, Any]]:
     return rows
 
 
-def claim_rows(claims: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Each claim with its tasks below it."""
+def percent(share: float | None) -> str:
+    return "" if share is None or math.isnan(share) else f"{100 * share:.3g} %"
+
+
+def span_of(row: dict[str, Any]) -> str:
+    """What was measured; both looks where it was seen between two."""
+    value, before = number(row["value"], 3), number(row["value_before"], 3)
+    return value if value == before else f"{before} to {value}"
+
+
+def runs_of(row: dict[str, Any], method: str, side: str) -> Markup:
+    """One side's number as a button that opens its runs."""
+    key = "|".join((row["experiment"], row["measured_on"], row[method]))
+    text = number(row[side]) or ("runs" if row["n"] else "")
+    return Markup('<button class="open" data-key="{}">{}</button>').format(key, text)
+
+
+def claim_rows(claims: pd.DataFrame) -> list[dict[str, Any]]:
+    """Each claim with its regimes below it, each of these with its tasks."""
     claims = claims.astype(object).where(claims.notna(), None)
-    out: list[dict[Any, Any]] = []
-    for _, group in claims.groupby("claim", sort=False):
-        whole, *parts = group.to_dict("records")
-        out.append({**whole, "parts": parts})
+    out: list[dict[str, Any]] = []
+    for _, part in claims.groupby("claim", sort=False):
+        groups: list[dict[str, Any]] = []
+        for row in part.to_dict("records"):
+            if row["scope"] == "all":
+                groups.append({**{str(k): v for k, v in row.items()}, "parts": []})
+            else:
+                groups[-1]["parts"].append(row)
+        known = {name: groups[0][name] for name in ("claim", "statement", "place", "headline")}
+        out.append({**known, "groups": groups})
     return out
 
 
@@ -129,8 +153,18 @@ def render(
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["number"] = number
+    for function in (number, percent, span_of, runs_of):
+        environment.filters[function.__name__] = function
     data = json.dumps(payload.payload(collected, reports), separators=(",", ":"), allow_nan=False)
+    drawn = [
+        {
+            "name": name,
+            "title": reports.figures[name]["title"],
+            "form": reports.figures[name].get("form", ""),
+            "data": embed(png),
+        }
+        for name, png in pictures.items()
+    ]
     stale = collected.summaries[collected.summaries.stale.fillna(False).astype(bool)]
     text: str = environment.get_template("page.html.j2").render(
         meta=collected.meta,
@@ -146,10 +180,8 @@ def render(
         race=race.to_dict("records"),
         ratios=paper_ratios(comparison),
         time=time.to_dict("records"),
-        pictures=[
-            {"name": name, "title": reports.figures[name]["title"], "data": embed(png)}
-            for name, png in pictures.items()
-        ],
+        forest=next(shown for shown in drawn if shown["form"] == "forest"),
+        pictures=[shown for shown in drawn if shown["form"] != "forest"],
         comparison=comparison.to_dict("records"),
         failures=payload.failures(collected),
         stale=sorted({"/".join(c) for c in stale[payload.KEYS].itertuples(index=False)}),

@@ -16,10 +16,10 @@ from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER, style_of
 
 MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
 RUN_FIELDS = (
-    "seed", "outcome", "reason", "pauc_test", "test_low", "test_high", "pauc_valid", "pauc_train",
-    "pauc_test_w", "last_pauc_train", "objective", "epoch", "last_epoch", "seconds", "wall",
-    "peak_mb", "params", "tuned", "code_digest", "stale", "data_checksum", "m", "n", "fpr_low",
-    "fpr_high", "n_train_pos", "n_train_neg", "n_test", "path",
+    "seed", "chosen_by", "outcome", "reason", "pauc_test", "test_low", "test_high", "pauc_valid",
+    "pauc_train", "pauc_test_w", "last_pauc_train", "objective", "epoch", "last_epoch", "seconds",
+    "wall", "peak_mb", "params", "tuned", "code_digest", "stale", "data_checksum", "m", "n",
+    "fpr_low", "fpr_high", "n_train_pos", "n_train_neg", "n_test", "path",
 )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def key_of(names: Any) -> str:
 def curves(collected: Collected) -> dict[str, Any]:
     """Mean and deviation over seeds of every measure at each look."""
     out: dict[str, Any] = {}
-    for key, traces in collected.traces.groupby(KEYS, sort=True):
+    for key, traces in collected.of_validation("traces").groupby(KEYS, sort=True):
         entry: dict[str, Any] = {"x": {}, "y": {}, "n": int(traces.seed.nunique())}
         for name in ("seconds", "work", *MEASURES):
             curves = bundle(traces, "epoch", name)
@@ -75,7 +75,7 @@ def roc(collected: Collected) -> dict[str, Any]:
     """Mean and deviation over seeds of each ROC curve."""
     out: dict[str, Any] = {}
     grid = np.linspace(0.0, 1.0, 101)
-    for key, part in collected.roc.groupby(KEYS, sort=True):
+    for key, part in collected.of_validation("roc").groupby(KEYS, sort=True):
         curves = bundle(part, "fpr", "tpr", grid)
         if curves is not None:
             mean, deviation = column(curves.mean, 4), column(curves.deviation, 3)

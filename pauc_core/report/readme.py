@@ -20,12 +20,17 @@ def measured_part(published_dir: str | Path) -> str:
     if not (published / "claims.csv").is_file():
         raise ReportError(f"{published}: no claims.csv; publish a report there first.")
     claims = pd.read_csv(published / "claims.csv", keep_default_na=False)
-    claims = claims[claims.scope == "all"]
-    lines = ["| found | claim of the paper | measured | data | in the paper |", "| --- " * 5 + "|"]
-    for row in claims.to_dict("records"):
-        cells = [row[name] for name in ("statement", "note", "data")]
-        cells = [f"**{row['verdict']}**", *cells, row["paper_verdict"] or "figure only"]
+    wholes = claims[claims.scope == "all"]
+    lines = [
+        "| claim of the paper | regime | found | measured | interval from |",
+        "| --- " * 5 + "|",
+    ]
+    last = ""
+    for row in wholes.to_dict("records"):
+        statement = row["statement"] if row["claim"] != last else ""
+        cells = [statement, row["regime"], f"**{row['verdict']}**", row["note"], row["basis"]]
         lines.append("| " + " | ".join(cells) + " |")
+        last = row["claim"]
     for name in TABLES:
         path = published / "tables" / f"{name}.md"
         if path.is_file():

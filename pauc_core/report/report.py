@@ -9,9 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from pauc_core.files import atomic_path, write_text
-from pauc_core.report.claims import judge_all
-from pauc_core.report.compare import COLUMNS, compare
+from pauc_core.report import claims as judged
+from pauc_core.report.compare import compare
 from pauc_core.report.figures import Painter, pictures
+from pauc_core.report.forest import forest
 from pauc_core.report.frames import (
     Collected,
     Reference,
@@ -43,7 +44,7 @@ class Report:
     @cached_property
     def claims(self) -> pd.DataFrame:
         """The paper's claims with their verdicts."""
-        return judge_all(self.collected, self.reports, self.reference)
+        return judged.judge_all(self.collected, self.reports, self.reference)
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
@@ -70,7 +71,14 @@ class Report:
     def figures(self) -> dict[str, dict[str, bytes]]:
         """Every figure as PNG and PDF."""
         painter = Painter(self.collected, self.reports)
-        return {name: pictures(painter.figure(name)) for name in self.reports.figures}
+        return {
+            name: pictures(
+                forest(self.claims, entry["title"])
+                if entry.get("form") == "forest"
+                else painter.figure(name)
+            )
+            for name, entry in self.reports.figures.items()
+        }
 
     @cached_property
     def page(self) -> str:
@@ -117,8 +125,8 @@ def write_tables(report: Report, out: str | Path) -> None:
     for name, frame in {
         "tables/against_each_trial": report.race,
         "tables/time": report.time,
-        "comparison": report.comparison[COLUMNS],
-        "claims": report.claims,
+        "comparison": report.comparison,
+        "claims": report.claims[judged.COLUMNS],
         "ranks": report.ranks,
     }.items():
         write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))

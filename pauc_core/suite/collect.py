@@ -58,6 +58,7 @@ def collect(
         "roc": make_frame("roc", pd.concat(curves), out).sort_values([*RUN, "fpr"], kind="stable"),
         "trials": _trials(trials),
         "datasets": make_frame("datasets", pd.DataFrame(_counts(datasets)), out),
+        "pairwise": make_frame("pairwise", pd.DataFrame(), out),
     }
     made = {"commit": commit(root), "machine": machine(), "versions": versions()}
     meta = {

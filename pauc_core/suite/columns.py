@@ -39,6 +39,7 @@ _KEYS = (
     _needed("dataset", "text", "name in config/datasets.yaml, with @task where it has tasks"),
     _needed("method", "text", "name in config/methods.yaml"),
 )
+_CHOSEN_BY = Column("chosen_by", "text", "by what its trial was chosen: validation or objective")
 _SEED = _needed("seed", "whole", "of the split, the start and the steps")
 _LOOK = {name: _needed(name, "number", meaning) for name, meaning in LOOK.items()}
 _AT_W = tuple(
@@ -65,6 +66,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _needed("loss", "text", "surrogate loss"),
         _needed("model", "text", "linear, or the network's name"),
         _needed("tuned", "truth", "whether params were chosen by trials"),
+        _CHOSEN_BY,
         _SEED,
         _PARAMS,
         _needed("budget", "json", "epochs or seconds that the run might take"),
@@ -101,10 +103,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("path", "text", "of the line's file below the scale's folder"),
     ),
     # One row a look.
-    "traces": (*_KEYS, _SEED, *_LOOK.values(), *_AT_W),
+    "traces": (*_KEYS, _CHOSEN_BY, _SEED, *_LOOK.values(), *_AT_W),
     # One row a point of a curve that is thinned to what a plot can show.
     "roc": (
         *_KEYS,
+        _CHOSEN_BY,
         _SEED,
         _needed("fpr", "number", "false positive rate"),
         _needed("tpr", "number", "true positive rate"),
@@ -145,6 +148,19 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _needed("checksum", "text", "of the prepared arrays"),
         _needed("details", "json", "what the loader tells besides"),
     ),
+    # One row a pair of methods on a task: test pAUC of the method less that of its rival.
+    "pairwise": (
+        *_KEYS,
+        _needed("rival", "text", "name in config/methods.yaml"),
+        _CHOSEN_BY,
+        _needed("seeds", "whole", "seeds that both have run"),
+        _needed("difference", "number", "mean difference of the test pAUC"),
+        _needed("standard_error", "number", "of it, over seeds and test rows; infinite: unknown"),
+        _needed("df", "number", "degrees of freedom of Student's t"),
+        _needed("seeds_share", "number", "share of the variance that is training's"),
+        _needed("rows_share", "number", "share of the variance that is the test rows'"),
+        _needed("design", "text", "seeds (on the same test rows) or folds"),
+    ),
     # One row a scored row of a run's best look; a file, not a frame.
     "scores": (
         _SEED,
@@ -154,7 +170,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _needed("score", "number", "what the run's best iterate gives it"),
     ),
 }
-FRAMES = ("summaries", "traces", "roc", "trials", "datasets")
+FRAMES = ("summaries", "traces", "roc", "trials", "datasets", "pairwise")
 
 # Besides those declared, a run's summaries and traces have what its method brings: the measures of
 # an iterate beside the scored one (pauc_test_kept) and numbers of its own (own_gap).

@@ -25,7 +25,13 @@ RENAMED_1: dict[str, dict[str, str]] = {
     "traces": {name: f"own_{name}" for name in _OWN_1},
     "trials": {"objective": "last_objective", "epochs": "epoch"},
 }
-ADDED_1 = {"summaries": ("epoch_w", "test_se"), "trials": ("seed",)}
+ADDED_1 = {
+    "summaries": ("epoch_w", "test_se", "chosen_by"),
+    "traces": ("chosen_by",),
+    "roc": ("chosen_by",),
+    "trials": ("seed",),
+}
+ABSENT_1 = ("pairwise",)
 
 
 def make_frame(name: str, found: pd.DataFrame, place: str | Path) -> pd.DataFrame:
@@ -62,6 +68,9 @@ def read_frames(folder: Path) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     frames = {}
     for name in FRAMES:
         path = folder / f"{name}.parquet"
+        if version == 1 and name in ABSENT_1:
+            frames[name] = make_frame(name, pd.DataFrame(), path)
+            continue
         if not path.is_file():
             raise ColumnError(f"{path}: not found; collect the runs anew.")
         frame = pd.read_parquet(path)

@@ -11,7 +11,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 from pauc_core.suite.provenance import code_digest, run_digest
-from pauc_core.suite import configuration, run_spec
+from pauc_core.suite import columns, configuration, run_spec
 
 
 wildcard_constraints:

@@ -4,7 +4,6 @@ TEMPLATE = [
     for p in sorted((ROOT / "pauc_core/report").glob("page.*"))
     if p.suffix != ".py"
 ]
-FRAMES = ["summaries", "traces", "roc", "trials", "datasets"]
 
 
 rule collect:
@@ -19,7 +18,7 @@ rule collect:
         trials=sorted({p for e in SUITE.experiments.values() for p in tuned_files(e)}),
         datasets=rules.data.input,
     output:
-        frames=expand(f"{COLLECTED}/{{name}}.parquet", name=FRAMES),
+        frames=expand(f"{COLLECTED}/{{name}}.parquet", name=columns.FRAMES),
         meta=f"{COLLECTED}/meta.json",
     log:
         f"{RESULTS}/logs/collect.log",
