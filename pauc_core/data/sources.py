@@ -195,7 +195,7 @@ def nowhere(name: str, entry: Entry, targets: list[Path], tried: list[str]) -> D
     where = " or ".join(str(path) for path in targets)
     page = f" (its home is {entry['page']})" if "page" in entry else ""
     places = "; ".join(tried) if tried else "no mirror is set and no address is known"
-    return DataError(
-        f"{name}: {where} could not be fetched. Tried: {places}. "
-        f"Put the file there by hand{page}, or set a mirror that holds it."
+    advice = entry.get(
+        "by_hand", f"Put the file there by hand{page}, or set a mirror that holds it."
     )
+    return DataError(f"{name}: {where} could not be fetched. Tried: {places}. {advice}")
