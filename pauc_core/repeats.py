@@ -61,8 +61,9 @@ def seeds_interval(
         return _unbounded(d, "a class has a single test row or group, which shows no spread")
     if not seeds + rows > 0.0:
         return _unbounded(d, "all seeds and rows are alike, which shows no spread")
-    df = (seeds + rows) ** 2 / (seeds**2 / (d.size - 1)) if seeds else math.inf
-    return _student(d, seeds + rows, df, level, seeds / (seeds + rows), rows / (seeds + rows))
+    share = seeds / (seeds + rows)
+    df = (d.size - 1) / share**2 if share > 1e-100 else math.inf
+    return _student(d, seeds + rows, df, level, share, 1.0 - share)
 
 
 def folds_interval(
