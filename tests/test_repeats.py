@@ -132,17 +132,17 @@ def test_bad_input_is_refused_with_a_sentence(call, message):
 
 
 # ---- by simulation -------------------------------------------------------------------------------
-def two_methods(rng, seeds, wobble, rows):
+def two_methods(rng, seeds, wobble):
     """Scores of two equally good linear methods on the same rows, one line a seed.
 
-    Each seed's weights differ from the best by `wobble`, as training on other rows would make
-    them; the truth is a difference of 0, since the methods differ by nothing but luck.
+    Each leans on another column of noise, so that they rank rows differently and neither is
+    better; each seed's weights differ from its method's by `wobble`, as other training rows would
+    make them.
     """
-    y = np.arange(sum(rows)) < rows[0]
+    y = np.arange(400) < 100
     x = rng.normal(size=(y.size, 4)) + np.outer(y, [1.0, 1.0, 0.0, 0.0])
-    best = np.array([1.0, 1.0, 0.0, 0.0])
-    # What a method does to all its seeds alike is part of the method: here it is nothing.
-    return y, [(best + wobble * rng.normal(size=(seeds, 4))) @ x.T for _ in range(2)]
+    leanings = ([1.0, 1.0, 0.7, 0.0], [1.0, 1.0, 0.0, 0.7])
+    return y, [(np.array(w) + wobble * rng.normal(size=(seeds, 4))) @ x.T for w in leanings]
 
 
 @pytest.mark.slow
@@ -152,14 +152,15 @@ def test_intervals_over_seeds_and_rows_hold_the_truth(seeds, wobble):
     band = {"fpr_low": 0.05, "fpr_high": 0.5}
     held = 0
     for _ in range(2000):
-        y, (a, b) = two_methods(rng, seeds, wobble, (100, 300))
+        y, (a, b) = two_methods(rng, seeds, wobble)
         d = [pauc(y, s, **band) - pauc(y, t, **band) for s, t in zip(a, b, strict=True)]
         rows = sum(
             influence(y, s, **band) - influence(y, t, **band) for s, t in zip(a, b, strict=True)
         )
         found = seeds_interval(d, row_standard_error(y, rows / seeds))
         held += found.low <= 0.0 <= found.high
-    assert 0.93 <= held / 2000 <= 0.98
+    # What a seed does to single rows is counted with the seeds and with the rows: a little wide.
+    assert 0.93 <= held / 2000 <= 0.985
 
 
 @pytest.mark.slow
@@ -182,4 +183,4 @@ def test_intervals_over_folds_hold_the_truth(folds, training):
     moved = math.hypot(training, 1.0) * rng.normal(size=(8000, folds))
     held = [(f := folds_interval(d, np.ones(folds))).low <= 0.0 <= f.high for d in moved]
     # The larger of two variances is too large where both estimate the same.
-    assert 0.93 <= np.mean(held) <= (0.97 if training == 3.0 else 1.0)
+    assert 0.93 <= np.mean(held) <= (0.975 if training == 3.0 else 1.0)
