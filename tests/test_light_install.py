@@ -88,15 +88,15 @@ LINEAR = """
 from pathlib import Path
 import yaml
 from pauc_core.suite.checkpoint import FileKeeper
-from pauc_core.suite.runner import run_one
-from tests.test_runner import cell
+from pauc_core.suite.one_run import run_one
+from tests.test_runner import spec
 methods = yaml.safe_load(Path({root!r}, "config/methods.yaml").read_text())
 for name in {methods!r}:
     line = methods[name]
     kept = Path(name + ".npz")
-    run = cell(line["use"], method=name, budget={{"epochs": 1.0}})
-    found = run_one(run, line.get("params", {{}}), 0, Path({data!r}), FileKeeper(kept, 0.0))
-    again = run_one(run, line.get("params", {{}}), 0, Path({data!r}), FileKeeper(kept, 1e9))
+    run = spec(line["use"], method=name, budget={{"epochs": 1.0}})
+    found = run_one(run, line.get("params", {{}}), 0, Path({data!r}), keeper=FileKeeper(kept, 0.0))
+    again = run_one(run, line.get("params", {{}}), 0, Path({data!r}), keeper=FileKeeper(kept, 1e9))
     assert kept.exists() and found["scores"] == again["scores"], name
     print(name, found["summary"]["outcome"])
 """

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pauc_core.data.errors import DataError
@@ -21,7 +22,7 @@ from pauc_core.data.prepared import write_prepared
 from pauc_core.files import atomic_path
 from pauc_core.solver.streams import stream
 from pauc_core.suite.child import Child, MachineError
-from pauc_core.suite.choice import choose, expand
+from pauc_core.suite.choice import choose, expand, lowest
 from pauc_core.suite.configuration import Experiment
 from pauc_core.suite.one_run import run_one
 from pauc_core.suite.run_spec import RunSpec, look_epochs
@@ -202,10 +203,40 @@ def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
     rows = json.loads(trials.read_text())
     assert [row["params"]["size"] for row in rows] == [0.1, 1e7, 1.0]
     assert [row["outcome"] for row in rows] == ["budget", "diverged", "budget"]
-    best = json.loads(chosen.read_text())["by_fold"]["0"]["params"]["size"]
+    best = json.loads(chosen.read_text())["by_fold"]["0"]["validation"]["params"]["size"]
     good = {row["params"]["size"]: row["pauc_valid"] for row in rows if row["outcome"] == "budget"}
     assert best == max(good, key=good.get)
     assert sum(row["chosen"] for row in rows) == 1
+
+
+def test_each_rule_of_choice_has_its_run_and_equal_values_share_one(data, tmp_path):
+    both = spec(choices=("validation", "objective"))
+    sizes = {"validation": 0.5, "objective": 2.0}
+    run_seeds(both, lambda _, by: {"size": sizes[by]}, [0, 1], data, tmp_path / "two")
+    found = [
+        (line["seed"], line["chosen_by"], line["params"]["size"])
+        for line in lines(tmp_path / "two")
+    ]
+    assert found == [(seed, by, size) for seed in (0, 1) for by, size in sizes.items()]
+    scores = pd.read_csv(tmp_path / "two/scores.csv.gz")
+    one, two = (
+        scores[(scores.seed == 1) & (scores.chosen_by == by)].score.to_numpy() for by in sizes
+    )
+    assert len(one) == len(two) > 0
+    assert not np.array_equal(one, two)
+    run_seeds(both, {"size": 0.5}, [0], data, tmp_path / "one")
+    first, second = lines(tmp_path / "one")
+    assert first | {"chosen_by": "objective"} == second  # clock columns too: it ran once
+
+
+def test_choosing_for_claims_on_training():
+    def trial(number, loss, outcome="budget"):
+        return {"trial": number, "outcome": outcome, "reason": "", "last_objective": loss}
+
+    rows = [trial(0, 0.3), trial(1, 0.2), trial(2, 0.1, "diverged"), trial(3, 0.2), trial(4, None)]
+    assert lowest(rows) == 1
+    with pytest.raises(ValueError, match="None of 1 trials ended well"):
+        lowest(rows[2:3])
 
 
 def test_choosing():

@@ -63,7 +63,8 @@ def test_each_fold_is_tuned_on_its_own_training_rows(data, tmp_path):
     assert rows[0]["pauc_valid"] != rows[2]["pauc_valid"]  # other validation rows
     # values that differ by fold reach the seeds of that fold, and those alone
     found = json.loads(chosen.read_text())
-    found["by_fold"]["0"]["params"]["size"], found["by_fold"]["2"]["params"]["size"] = 0.5, 0.25
+    for fold, size in (("0", 0.5), ("2", 0.25)):
+        found["by_fold"][fold]["validation"]["params"]["size"] = size
     chosen.write_text(json.dumps(found))
     run_seeds(run, partial(tuned_params, run, chosen), [0, 2, 3], data, tmp_path / "out")
     assert [line["params"]["size"] for line in lines(tmp_path / "out")] == [0.5, 0.25, 0.5]
@@ -71,7 +72,7 @@ def test_each_fold_is_tuned_on_its_own_training_rows(data, tmp_path):
 
 def test_without_folds_one_choice_serves_every_seed(tmp_path):
     (tmp_path / "m.json").write_text(
-        json.dumps({"folds": 1, "by_fold": {"0": {"params": {"size": 2.0}}}})
+        json.dumps({"folds": 1, "by_fold": {"0": {"validation": {"params": {"size": 2.0}}}}})
     )
     for seed in (0, 7):
         assert tuned_params(spec(), tmp_path / "m.json", seed) == {"size": 2.0}

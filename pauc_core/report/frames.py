@@ -12,10 +12,10 @@ import pandas as pd
 import yaml
 
 from pauc_core.suite import columns
+from pauc_core.suite.choice import OBJECTIVE, VALIDATION
 from pauc_core.suite.frames import read_frames
 
 KEYS = list(columns.KEYS)
-VALIDATION, OBJECTIVE = "validation", "objective"  # by what the trial of a run was chosen
 CHOSEN = ("summaries", "traces", "roc")  # frames whose runs say by what
 PROVENANCE = {
     "paper": "the paper's data",
@@ -153,7 +153,8 @@ def load_collected(folder: str | Path) -> Collected:
         )
     frames, meta = read_frames(folder)
     for name in CHOSEN:
-        frames[name]["chosen_by"] = frames[name]["chosen_by"].fillna(VALIDATION)
+        said = frames[name]["chosen_by"].astype(object)
+        frames[name]["chosen_by"] = said.where(said.notna(), VALIDATION)
     return Collected(**frames, meta=meta)
 
 

@@ -15,11 +15,12 @@ from pauc_core.data.prepared import load_prepared
 from pauc_core.data.statistics import table
 from pauc_core.intervals import pauc_interval
 from pauc_core.metrics import roc_curve_points
+from pauc_core.suite.choice import VALIDATION
 from pauc_core.suite.columns import KEYS, check
 from pauc_core.suite.frames import make_frame, write_frames
 from pauc_core.suite.provenance import commit, is_stale, machine, versions
 
-RUN = [*KEYS, "seed"]
+RUN = [*KEYS, "chosen_by", "seed"]
 ROC_POINTS = 200
 
 
@@ -38,16 +39,20 @@ def collect(
     traces: list[pd.DataFrame] = []
     curves: list[pd.DataFrame] = []
     for path in sorted(summaries):
-        found = [json.loads(line) for line in path.read_text().splitlines()]
-        scores = pd.read_csv(path.parent / "scores.csv.gz")
+        found = [
+            {"chosen_by": VALIDATION, **json.loads(line)} for line in path.read_text().splitlines()
+        ]
+        scores = _read(path.parent / "scores.csv.gz")
         check("scores", scores.columns, path.parent / "scores.csv.gz")
+        scores = scores[scores["part"] == "test"]
         for line in found:
             check("summaries", line, path)
-            own = scores[(scores["seed"] == line["seed"]) & (scores["part"] == "test")]
+            own = scores[scores["seed"] == line["seed"]]
+            own = own[own["chosen_by"] == line["chosen_by"]]
             interval, curve = _test_part(line, own)
             lines.append({**line, **interval, "stale": is_stale(line), "path": _short(path, out)})
             curves.append(curve)
-        trace = pd.read_csv(path.parent / "traces.csv")
+        trace = _read(path.parent / "traces.csv")
         for position, key in enumerate(KEYS):
             trace.insert(position, key, found[0][key])
         check("traces", trace.columns, path.parent / "traces.csv")
@@ -69,6 +74,12 @@ def collect(
     }
     write_frames(out, frames, meta)
     print(f"collected {len(lines)} runs", file=sys.stderr)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """A run's file; one that does not say by what its values were chosen had no choice."""
+    frame = pd.read_csv(path)
+    return frame if "chosen_by" in frame else frame.assign(chosen_by=VALIDATION)
 
 
 def _test_part(line: dict[str, Any], scores: pd.DataFrame) -> tuple[dict[str, Any], pd.DataFrame]:

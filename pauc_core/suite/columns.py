@@ -164,6 +164,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     # One row a scored row of a run's best look; a file, not a frame.
     "scores": (
         _SEED,
+        _CHOSEN_BY,
         _needed("part", "text", "valid or test"),
         _needed("row", "whole", "number of the stored row"),
         _needed("label", "whole", "1 for a positive"),

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pauc_core.suite.choice import OBJECTIVE, VALIDATION
 from pauc_core.suite.configuration import Experiment, Suite
 
 # Fields of an experiment that are about its other runs, or that a specification holds resolved.
@@ -17,7 +18,11 @@ NOT_OF_ONE_RUN = (
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """What is run, but for the data, the code and the seed; ``grid`` is what a tuned one tries."""
+    """What is run, but for the data, the code and the seed.
+
+    ``grid`` is what a tuned one tries, ``choices`` are the rules by which a trial is chosen: for
+    each of them there is a run.
+    """
 
     experiment: Experiment
     dataset: str
@@ -30,6 +35,7 @@ class RunSpec:
     device: str = "auto"
     tuned: bool = False
     grid: dict[str, list[Any]] = field(default_factory=dict)
+    choices: tuple[str, ...] = (VALIDATION,)
 
     @property
     def task(self) -> str | None:
@@ -51,6 +57,9 @@ def run_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> R
     """Resolve one run from the configuration."""
     line = suite.methods[method]
     budget = line.get("budget", {"epochs": experiment.epochs})
+    tuned = suite.tuned(experiment, method)
+    # Networks would take twice their hours, and SoRR is chosen by the objective as it is.
+    both = tuned and experiment.model == "linear" and experiment.goal == "pauc"
     return RunSpec(
         experiment=experiment,
         dataset=dataset,
@@ -64,8 +73,9 @@ def run_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> R
             budget.get("epochs", experiment.epochs), experiment.looks, experiment.track
         ),
         device=suite.settings.get("device", "auto"),
-        tuned=suite.tuned(experiment, method),
+        tuned=tuned,
         grid=suite.grid(experiment, method) if experiment.tune else {},
+        choices=(VALIDATION, OBJECTIVE) if both else (VALIDATION,),
     )
 
 

@@ -37,48 +37,62 @@ TRIAL = [n for n in names("trials") if n not in (*KEYS, "seed", "trial", "params
 
 def run_seeds(
     run: RunSpec,
-    values: dict[str, Any] | Callable[[int], dict[str, Any]],
+    values: dict[str, Any] | Callable[[int, str], dict[str, Any]],
     seeds: list[int],
     data: Path,
     out: Path,
 ) -> None:
     """Run every seed and write traces.csv, scores.csv.gz and summary.jsonl into ``out``.
 
-    Hyper-parameters are the same for all seeds, or a function of the seed where folds have theirs.
-    A seed that raises, hangs or takes too much memory is a line with its outcome and reason.
+    Hyper-parameters are the same for all, or a function of the seed (folds have values of their
+    own) and of the rule of choice; two rules that chose the same values share one run. A seed that
+    raises, hangs or takes too much memory is a line with its outcome and reason.
     """
     prepared = check_data(data)
-    params_of = values if callable(values) else lambda _: values
-    _warm_up(run, params_of(seeds[0]), data)
+    params_of = values if callable(values) else lambda *_: values
+    _warm_up(run, params_of(seeds[0], run.choices[0]), data)
     lines: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
     scores: list[tuple[Any, ...]] = []
     for seed in seeds:
-        params = params_of(seed)
-        digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
-        keeper = FileKeeper(
-            out / f".checkpoint-{seed}.npz",
-            CHECKPOINT_SECONDS,
-            fingerprint([run.decides(), params, seed, digest, prepared.checksum, versions()]),
-        )
-        call = partial(_with_bar, run, params, seed, data, keeper=keeper)
-        report = _start(run, call, out / f"seed-{seed}.log").wait()
-        found = report.value or {"trace": [], "scores": [], "summary": _failure(report)}
-        lines.append(
-            {
-                **_identity(run, params, seed, digest),
-                **found["summary"],
-                "peak_mb": round(report.peak_mb, 1),
-            }
-        )
-        traces.extend({"seed": seed, **row} for row in found["trace"])
-        scores.extend((seed, *row) for row in found["scores"])
-        keeper.forget()
+        ran: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        for chosen_by in run.choices:
+            params = params_of(seed, chosen_by)
+            found = next((result for other, result in ran if other == params), None)
+            if found is None:
+                found = _run_seed(run, params, seed, data, out, prepared.checksum)
+                ran.append((params, found))
+            which = {"seed": seed, "chosen_by": chosen_by}
+            lines.append({**which, **found["summary"]})
+            traces.extend({**which, **row} for row in found["trace"])
+            scores.extend((seed, chosen_by, *row) for row in found["scores"])
     for line in lines:
         check("summaries", line, out / "summary.jsonl")
-    write_csv(out / "traces.csv", traces, ["seed", *COLUMNS])
+    write_csv(out / "traces.csv", traces, ["seed", "chosen_by", *COLUMNS])
     _write_scores(out / "scores.csv.gz", scores)
     write_text(out / "summary.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def _run_seed(
+    run: RunSpec, params: dict[str, Any], seed: int, data: Path, out: Path, checksum: str
+) -> dict[str, Any]:
+    """One seed in a child, from where it was cut if it was; its summary line is whole."""
+    digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
+    keeper = FileKeeper(
+        out / f".checkpoint-{seed}.npz",
+        CHECKPOINT_SECONDS,
+        fingerprint([run.decides(), params, seed, digest, checksum, versions()]),
+    )
+    call = partial(_with_bar, run, params, seed, data, keeper=keeper)
+    report = _start(run, call, out / f"seed-{seed}.log").wait()
+    found: dict[str, Any] = report.value or {
+        "trace": [],
+        "scores": [],
+        "summary": _failure(report),
+    }
+    keeper.forget()
+    line = {**_identity(run, params, digest), **found["summary"]}
+    return {**found, "summary": {**line, "peak_mb": round(report.peak_mb, 1)}}
 
 
 def run_trials(
@@ -165,7 +179,7 @@ def _failure(report: Report) -> dict[str, Any]:
     return {"outcome": outcome.value, "reason": report.reason}
 
 
-def _identity(run: RunSpec, params: dict[str, Any], seed: int, digest: str) -> dict[str, Any]:
+def _identity(run: RunSpec, params: dict[str, Any], digest: str) -> dict[str, Any]:
     experiment = run.experiment
     return {
         "experiment": experiment.name,
@@ -177,7 +191,6 @@ def _identity(run: RunSpec, params: dict[str, Any], seed: int, digest: str) -> d
         "loss": experiment.loss,
         "model": experiment.model,
         "tuned": run.tuned,
-        "seed": seed,
         "params": params,
         "budget": run.budget,
         "threads": experiment.threads,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.files import write_json
-from pauc_core.suite.choice import TUNING_SEED, choose, expand
+from pauc_core.suite.choice import OBJECTIVE, TUNING_SEED, VALIDATION, choose, expand, lowest
 from pauc_core.suite.run_spec import RunSpec
 from pauc_core.suite.runner import check_data, run_trials
 
@@ -31,20 +31,24 @@ def tune(
     by_fold: dict[int, dict[str, Any]] = {}
     for seed in seeds:
         rows = run_trials(run, grid, seed, data, out.with_suffix(".logs"), at_once)
-        chosen = choose(rows, run.experiment.goal, run.experiment.loss)
-        by_fold[seed] = {"params": grid[chosen], "trial": chosen}
-        lines += [
-            {**identity, "seed": seed, **row, "chosen": row["trial"] == chosen} for row in rows
-        ]
+        best = choose(rows, run.experiment.goal, run.experiment.loss)
+        by_fold[seed] = {
+            by: {"params": grid[trial], "trial": trial}
+            for by, trial in ((VALIDATION, best), (OBJECTIVE, lowest(rows)))
+        }
+        lines += [{**identity, "seed": seed, **row, "chosen": row["trial"] == best} for row in rows]
     trials.parent.mkdir(parents=True, exist_ok=True)
     write_json(trials, lines)
     folds = check_data(data).meta.get("folds", 1)
     write_json(out, {**identity, "folds": folds, "by_fold": by_fold, "trials": len(grid)})
 
 
-def tuned_params(run: RunSpec, tuned: Path | None, seed: int) -> dict[str, Any]:
+def tuned_params(
+    run: RunSpec, tuned: Path | None, seed: int, chosen_by: str = VALIDATION
+) -> dict[str, Any]:
     """The values that are run with: where tuning was done, those chosen in the seed's fold."""
     if tuned is None:
         return run.params
     found = json.loads(tuned.read_text())
-    return {**run.params, **found["by_fold"][str(seed % found["folds"])]["params"]}
+    in_fold = found["by_fold"][str(seed % found["folds"])]
+    return {**run.params, **in_fold[chosen_by]["params"]}
