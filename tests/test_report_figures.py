@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from pauc_core.report.figures import Painter, pictures
+from pauc_core.report.forest import MARKS, forest
 from pauc_core.report.report import build_report, write_report
 from pauc_core.report.style import style_of
 from tests.collected_fixture import write_collected
@@ -77,6 +78,8 @@ def test_lines_are_means_over_seeds(painter: Painter) -> None:
 
 def test_a_method_looks_the_same_everywhere_and_apart_in_grey(painter: Painter) -> None:
     for entry in painter.reports.figures.values():
+        if entry.get("form") == "forest":
+            continue
         styles = [style_of(painter.reports, m) for m in entry["methods"]]
         for name in ("colour", "marker", "line"):
             assert len({getattr(s, name) for s in styles}) == len(styles), entry["title"]
@@ -93,7 +96,7 @@ def test_files_are_the_same_bytes_when_made_again(painter: Painter) -> None:
 def test_all_figures_are_written(folder: Path, tmp_path: Path) -> None:
     write_report(build_report(folder, ROOT / "reference", REPORTS), tmp_path)
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
-        f"figure{n}.{ending}" for n in PANELS for ending in ("png", "pdf")
+        f"figure{n}.{ending}" for n in (0, *PANELS) for ending in ("png", "pdf")
     }
     drawn = (tmp_path / "figures" / "figure1.pdf").read_bytes()
     streams = re.findall(rb"stream\r?\n(x.*?)endstream", drawn, re.DOTALL)
@@ -142,3 +145,47 @@ def test_bands_stay_within_the_seeds_and_a_level_below_the_axis_is_named(tmp_pat
     assert "Exact L-BFGS: 1e-09, below" in [text.get_text() for text in axis.texts]
     for band in axis.collections:
         assert band.get_paths()[0].vertices[:, 1].min() > 0
+
+
+def test_the_forest_has_a_panel_a_claim_and_a_row_a_task_and_rival(folder: Path) -> None:
+    report = build_report(folder, ROOT / "reference", REPORTS)
+    figure = forest(report.claims, "claims")
+    tasks = report.claims[report.claims.scope != "all"]
+    assert len(figure.axes) == tasks.claim.nunique() == 10
+    for axis, (_, rows) in zip(figure.axes, tasks.groupby("claim", sort=False), strict=True):
+        named = [label.get_text() for label in axis.get_yticklabels() if label.get_text()]
+        assert len(named) == len(rows)
+        shown = [line for line in axis.lines if len(line.get_xdata()) == 1]
+        shown = [
+            line for line in shown if line.get_marker() in {m["marker"] for m in MARKS.values()}
+        ]
+        assert len(shown) == rows.value.notna().sum()
+        words = " ".join(text.get_text() for text in axis.texts)
+        for regime in rows.regime.unique():
+            assert f"{regime}: " in words
+        assert ("not run" in words) == (rows.verdict == "not run").any()
+    looks = {(mark["marker"], mark["mfc"] == "white") for mark in MARKS.values()}
+    assert len(looks) == len(MARKS), "told apart in grey"
+
+
+def test_a_point_of_the_forest_has_its_interval_its_verdict_and_the_papers_mark(
+    folder: Path,
+) -> None:
+    report = build_report(folder, ROOT / "reference", REPORTS)
+    axis = forest(report.claims, "claims").axes[5]
+    rows = report.claims[report.claims.claim == "best_linear_test_pauc"]
+    row = rows[rows.scope == "D1"].iloc[0]
+    here = [line for line in axis.lines if list(line.get_ydata()) == [1] * len(line.get_ydata())]
+    mark = MARKS[row.verdict]
+    (point,) = [line for line in here if line.get_marker() == mark["marker"]]
+    assert point.get_xdata()[0] == pytest.approx(row.value)
+    assert point.get_color() == mark["color"]
+    (paper,) = [line for line in here if line.get_marker() == "|"]
+    assert paper.get_xdata()[0] == pytest.approx(row.paper_value)
+    left, right = axis.get_xlim()
+    (interval,) = [line for line in here if line.get_marker() == "None"]
+    assert list(interval.get_xdata()) == pytest.approx(
+        list(np.clip([row.low, row.high], left, right))
+    )
+    (runs,) = [line for line in here if line.get_marker() == "."]
+    assert list(runs.get_xdata()) == pytest.approx(row.runs)

@@ -72,7 +72,11 @@ def test_size_marks_and_parts(page: str) -> None:
     for number in range(1, 7):
         assert f'id="table{number}"' in markup
     assert markup.index('id="claims"') < markup.index('id="tables"')
-    assert markup.count('class="claim"') == 10
+    assert markup.count('class="claim first"') == 10
+    assert markup.count('class="headline"') == 10
+    assert markup.index('id="figure0"') < markup.index('id="table1"')
+    assert 'class="chip undecided"' in markup
+    assert not re.search(r"\b(fails|holds)\b", markup[: markup.index('<section id="tables">')])
     assert "nonfinite" in markup[markup.index('<section id="failures">') :]
     assert "linear-gen/gen-chest-features@D1/proximal_dca" in markup
     run = markup[markup.index('<section id="run">') :]
@@ -133,7 +137,7 @@ def test_in_a_browser_everything_is_drawn_and_switches_work(
     assert out["seen"] == []
     assert "CONSOLE" not in done.stderr
     assert all(count > 0 for count in out["drawn"])
-    assert out["pictures"] == [True] * 7
+    assert out["pictures"] == [True] * 8
     assert out["start"], "on a log axis the start is in view and still told as 0"
     assert out["without"] == out["before"] - 1
     assert out["again"] == out["before"]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from scipy import stats
 
 from pauc_core.report.budgets import sentence
 from pauc_core.report.compare import COLUMNS
@@ -67,9 +68,21 @@ def test_means_deviations_and_gaps_are_those_of_the_seeds(default: Path) -> None
     row = frame.loc[("table2", "D1", "agd_sbcd", "test_pauc")]
     assert row.ours == pytest.approx(runs.mean())
     assert row.ours_deviation == pytest.approx(runs.std(ddof=1))
-    error = np.sqrt(runs.var(ddof=1) / 3 + 0.0081**2 / 5)
-    assert row.gap_in_standard_errors == pytest.approx((runs.mean() - 0.6721) / error)
-    assert row.verdict == "lower"
+    ours, paper = runs.var(ddof=1) / 3, 0.0081**2 / 5
+    df = (ours + paper) ** 2 / (ours**2 / 2 + paper**2 / 4)
+    low, high = stats.t.interval(0.95, df, runs.mean() - 0.6721, np.sqrt(ours + paper))
+    assert (row.gap_low, row.gap_high) == pytest.approx((low, high))
+    assert (row.margin, row.verdict) == ("0.01", "differs" if high < -0.01 else "undecided")
+
+
+def test_seconds_and_epochs_are_compared_as_ratios(default: Path) -> None:
+    frame = compared(default).set_index(["artifact", "dataset", "method", "metric"])
+    row = frame.loc[("table1", "D1", "agd_sbcd", "epochs_to_exceed")]
+    assert row.gap == pytest.approx(row.ours / row.paper)
+    assert row.margin == "x 1.25"
+    error = row.ours_deviation / row.ours / np.sqrt(3)
+    reach = np.exp(stats.t.ppf(0.975, 2) * error)
+    assert (row.gap_low, row.gap_high) == pytest.approx((row.gap / reach, row.gap * reach))
 
 
 def test_only_the_papers_own_data_are_comparable(default: Path, real: Path) -> None:
@@ -102,9 +115,10 @@ def test_one_run_has_no_standard_error(tmp_path: Path) -> None:
     frame[(frame.seed == 0) | (frame.method != "minibatch")].to_parquet(
         folder / "summaries.parquet"
     )
-    rows = compared(folder).set_index(["artifact", "dataset", "method"]).gap_in_standard_errors
-    assert np.isnan(rows["table2", "D1", "minibatch"])
-    assert np.isfinite(rows["table2", "D1", "cross_entropy"])
+    rows = compared(folder).set_index(["artifact", "dataset", "method"])
+    assert np.isnan(rows.gap_low["table2", "D1", "minibatch"])
+    assert rows.verdict["table2", "D1", "minibatch"] == "undecided"
+    assert np.isfinite(rows.gap_low["table2", "D1", "cross_entropy"])
 
 
 def test_a_failed_cell_is_a_row_and_a_missing_one_says_not_run(default: Path, real: Path) -> None:
@@ -210,7 +224,7 @@ def test_comparison_file_has_its_columns(real: Path, tmp_path: Path) -> None:
     write_tables(report_of(real), tmp_path)
     frame = pd.read_csv(tmp_path / "comparison.csv")
     assert list(frame.columns) == COLUMNS
-    assert set(frame.verdict) <= {"agrees", "higher", "lower", "only paper", "only ours"}
+    assert set(frame.verdict) <= {"agrees", "differs", "undecided", "only paper", "only ours"}
 
 
 def test_an_unknown_scale_and_an_empty_folder_are_one_sentence(tmp_path: Path) -> None:
@@ -242,10 +256,12 @@ def test_a_table_tells_what_its_runs_were_given(tmp_path: Path) -> None:
     collected = load_collected(folder)
     assert sentence(collected, "longtail-open") == (
         "longtail-open: n = 3 seeds; 10 epochs a run, trained in bfloat16; "
-        "3 trials a method, on cifar10-lt alone, of 2 epochs."
+        "3 trials a method, on cifar10-lt alone, of 2 epochs; "
+        "values with the best validation pAUC unless said otherwise."
     )
     assert sentence(collected, "race-open") == (
-        "race-open: n = 3 seeds; 10 epochs a run; 3 trials a method, of 2 epochs."
+        "race-open: n = 3 seeds; 10 epochs a run; 3 trials a method, of 2 epochs; "
+        "values with the best validation pAUC unless said otherwise."
     )
     assert sentence(collected, "race-gen") == ""
     assert sentence(collected, "longtail-open") in table_of(folder, "table3").notes
@@ -280,7 +296,7 @@ def test_readme_is_filled_between_its_markers_and_again_the_same(
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     update_readme(readme, tmp_path)
     first = readme.read_text()
-    assert first.startswith(f"before\n{BEGIN}\n| found |")
+    assert first.startswith(f"before\n{BEGIN}\n| claim of the paper |")
     assert first.endswith(f"{END}\nafter\n")
     assert "\nold\n" not in first
     update_readme(readme, tmp_path)

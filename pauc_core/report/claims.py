@@ -50,6 +50,7 @@ class Judge:
     def __init__(self, collected: Collected, reports: Reports, numbers: pd.DataFrame) -> None:
         self.collected, self.reports = collected, reports
         self.numbers = numbers.set_index(["artifact", "dataset", "method", "metric"])["mean"]
+        self._facts: dict[tuple[str, str, bool], dict[str, Any]] = {}
 
     def claim(self, claim: dict[str, Any]) -> list[dict[str, Any]]:
         """For each regime the claim as a whole, then each task and rival in it."""
@@ -98,7 +99,6 @@ class Judge:
         """One claim on one task against one rival."""
         claim, source = case.claim, case.source
         evidence = JUDGES[claim["judge"]](case)
-        whose = str(self.collected.provenance(source.experiment, case.dataset))
         row: dict[str, Any] = {
             "scope": dataset_label(column),
             "rival": method_label(self.reports, case.rival),
@@ -111,11 +111,10 @@ class Judge:
             "experiment": source.experiment,
             "method": case.method,
             "rival_method": case.rival,
-            "data": PROVENANCE.get(whose, "none"),
             "note": "",
             "runs": [],
             "unit": evidence.unit,
-            **facts(self.collected, self.reports, source, column, own=own).as_row(),
+            **self._known(source, column, own=own),
             **self._printed(claim, column, case.rival),
         }
         ours, theirs = (case.runs(m) for m in (case.method, case.rival))
@@ -137,6 +136,15 @@ class Judge:
         if not len(evidence.seeds):
             return row | self._without_numbers(row, len(ours), len(theirs), failed)
         return row | self._numbers(claim, evidence, failed, row["note"])
+
+    def _known(self, source: Source, column: str, *, own: bool) -> dict[str, Any]:
+        """The task's facts; the same for every rival and claim."""
+        key = (source.experiment, column, own)
+        if key not in self._facts:
+            whose = str(self.collected.provenance(source.experiment, source.measured(column)))
+            found = facts(self.collected, self.reports, source, column, own=own)
+            self._facts[key] = {"data": PROVENANCE.get(whose, "none"), **found.as_row()}
+        return self._facts[key]
 
     def _without_numbers(
         self, row: dict[str, Any], ours: int, theirs: int, failed: dict[str, int]

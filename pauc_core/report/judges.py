@@ -42,8 +42,14 @@ class Evidence:
         """By the worst ends and by the best."""
         if self.rows is not None:
             return self.rows, self.rows
-        step = np.abs(self.best - self.worst)
-        return over_seeds(self.worst, step), -over_seeds(-self.best, step)
+        with np.errstate(invalid="ignore"):
+            step = np.abs(self.best - self.worst)
+        # Never, or from the start: all that is known is on which side of a look it lies, and the
+        # spread is taken to be even between that look and the limit.
+        worst, best = (
+            np.where(np.isfinite(step), step, np.abs(ends)) for ends in (self.worst, self.best)
+        )
+        return over_seeds(self.worst, worst), -over_seeds(-self.best, best)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def over_seeds(gains: np.ndarray, resolution: np.ndarray | float = 0.0) -> Estim
     if np.isneginf(gains).any():
         return Estimate(-math.inf, math.nan, math.nan)
     gains = np.minimum(gains, gains[np.isfinite(gains)].max())
-    steps = np.nan_to_num(np.broadcast_to(resolution, gains.shape), posinf=0.0)
+    steps = np.nan_to_num(np.broadcast_to(resolution, gains.shape), nan=0.0, posinf=0.0)
     variance = gains.var(ddof=1) + float(np.mean(steps**2)) / 12.0
     count = len(gains)
     return Estimate(float(gains.mean()), math.sqrt(variance / count), count - 1.0, 1.0, 0.0)
