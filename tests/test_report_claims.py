@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from pauc_core.report.frames import ReportError, load_collected
 from pauc_core.report.report import Report, build_report
@@ -74,7 +75,8 @@ def test_every_row_carries_its_interval_and_what_it_rests_on(claims: pd.DataFram
     assert (rows.value <= rows.high).all()
     assert set(rows.basis) == {"seeds alone"}
     row = part(claims, BEST, "D1").loc["dca"]
-    assert row.high - row.value == pytest.approx(row.smallest_shown)
+    assert row.high - row.value == pytest.approx(stats.t.ppf(0.975, 5) * row.standard_error)
+    assert row.smallest_shown > row.high - row.value
     assert (row.seeds_share, row.rows_share) == (1.0, 0.0)
 
 

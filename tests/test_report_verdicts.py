@@ -57,6 +57,13 @@ def test_one_seed_and_seeds_that_do_not_differ_decide_nothing(gains: list[float]
     assert math.isnan(found.p_value)
 
 
+@pytest.mark.parametrize("error", [0.0, math.inf, math.nan])
+def test_an_estimate_without_a_spread_is_unbounded(error: float) -> None:
+    found = Estimate(0.5, error, 0.0 if math.isinf(error) else 5.0)
+    assert _ends(found) == (-math.inf, math.inf)
+    assert math.isnan(found.smallest)
+
+
 def test_between_looks_the_distance_of_the_looks_is_a_spread() -> None:
     same = np.full(5, 0.25)
     found = over_seeds(same, np.full(5, 0.25))

@@ -189,7 +189,7 @@ class Judge:
             "rows_share": worst.rows_share,
             "p_value": nearest.p_value,
             "contradicting": best.p_value if best.value < 0 and best.known else 1.0,
-            "smallest_shown": _smallest(evidence, worst.reach) if worst.known else math.nan,
+            "smallest_shown": _smallest(evidence, worst.smallest),
             "note": "; ".join(notes),
             "runs": [float(evidence.natural(gain)) for gain in evidence.worst],
         }
@@ -255,9 +255,9 @@ class Judge:
         }
 
 
-def _smallest(evidence: Evidence, reach: float) -> float:
+def _smallest(evidence: Evidence, gain: float) -> float:
     """The smallest difference, or factor, from the limit that these seeds and rows could show."""
-    return math.exp(reach) if evidence.unit in ("ratio", "share") else reach
+    return math.exp(gain) if evidence.unit in ("ratio", "share") else gain
 
 
 def judge_all(collected: Collected, reports: Reports, reference: Reference) -> pd.DataFrame:

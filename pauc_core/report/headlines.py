@@ -64,12 +64,12 @@ def _span(values: list[float]) -> str:
 
 
 def _too_small(rows: list[dict[str, Any]]) -> str:
-    """What the undecided ones could have shown, as far as they could show anything."""
+    """What the undecided ones would have shown four times in five, if they could show anything."""
     shown = [row["smallest_shown"] for row in rows if row.get("smallest_shown", math.nan) > 0]
     if not shown:
         return "; one seed shows no difference" if rows and rows[0]["n"] == 1 else ""
     kind = "factor" if rows[0]["unit"] in ("ratio", "share") else "difference"
-    return f"; to decide, a {kind} of {_span(shown)} was needed"
+    return f"; to be seen, a {kind} of {_span(shown)} was needed"
 
 
 def headline(wholes: list[dict[str, Any]]) -> str:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from pauc_core.repeats import holm
+from pauc_core.repeats import holm, smallest_detectable
 
 SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 NOT_RUN, ANSWERED = "not run", "answered"
-LEVEL = 0.95
+LEVEL, POWER = 0.95, 0.8
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,22 @@ class Estimate:
     @property
     def known(self) -> bool:
         """Whether there is a spread to judge by: one seed has none, equal seeds show none."""
-        return self.standard_error > 0.0
+        return 0.0 < self.standard_error < math.inf and self.df > 0.0
 
     def __neg__(self) -> Estimate:
         return replace(self, value=-self.value)
 
     @property
     def reach(self) -> float:
-        """Half of the interval: the smallest gain or loss that these data could have shown."""
+        """Half of the interval."""
         return float(stats.t.ppf((1 + LEVEL) / 2, self.df)) * self.standard_error
+
+    @property
+    def smallest(self) -> float:
+        """The smallest true gain or loss that these data would have shown four times in five."""
+        if not self.known:
+            return math.nan
+        return smallest_detectable(self.standard_error, self.df, LEVEL, POWER)
 
     @property
     def low(self) -> float:
