@@ -166,7 +166,7 @@ class Judge:
         verdict = after_failures(verdict, **failed)
         ends = sorted(float(evidence.natural(gain)) for gain in (worst.low, best.high))
         notes = [note] if note else []
-        if len(evidence.seeds) == 1 and evidence.rows is None:
+        if len(evidence.seeds) == 1 and not worst.known:
             notes.append("one seed decides nothing")
         elif not (worst.known and best.known):
             notes.append(
