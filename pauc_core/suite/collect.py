@@ -17,11 +17,13 @@ from pauc_core.intervals import pauc_interval
 from pauc_core.metrics import roc_curve_points
 from pauc_core.suite.choice import VALIDATION
 from pauc_core.suite.columns import KEYS, check
+from pauc_core.suite.evidence import SeedResult, pairwise, record, write_records
 from pauc_core.suite.frames import make_frame, write_frames
 from pauc_core.suite.provenance import commit, is_stale, machine, versions
 
 RUN = [*KEYS, "chosen_by", "seed"]
 ROC_POINTS = 200
+RECORDS = "influence"  # folder of what each test row and seed said
 
 
 def collect(
@@ -38,6 +40,8 @@ def collect(
     lines: list[dict[str, Any]] = []
     traces: list[pd.DataFrame] = []
     curves: list[pd.DataFrame] = []
+    tested: dict[tuple[str, ...], list[SeedResult]] = {}
+    prepared = {path.parent.name: load_prepared(path.parent) for path in sorted(datasets)}
     for path in sorted(summaries):
         found = [
             {"chosen_by": VALIDATION, **json.loads(line)} for line in path.read_text().splitlines()
@@ -52,18 +56,24 @@ def collect(
             interval, curve = _test_part(line, own)
             lines.append({**line, **interval, "stale": is_stale(line), "path": _short(path, out)})
             curves.append(curve)
+            if len(curve):
+                which = tuple(str(line[name]) for name in (*KEYS, "chosen_by"))
+                tested.setdefault(which, []).append(SeedResult.of(line, own))
         trace = _read(path.parent / "traces.csv")
         for position, key in enumerate(KEYS):
             trace.insert(position, key, found[0][key])
         check("traces", trace.columns, path.parent / "traces.csv")
         traces.append(trace)
+    records = {key: record(found, "/".join(key[:3])) for key, found in tested.items()}
+    counts = [row for data in prepared.values() for row in table(data)]
+    pairs = pairwise(records, {name: data.group for name, data in prepared.items()})
     frames = {
         "summaries": make_frame("summaries", pd.DataFrame(lines), out).sort_values(RUN),
         "traces": make_frame("traces", pd.concat(traces), out).sort_values([*RUN, "step"]),
         "roc": make_frame("roc", pd.concat(curves), out).sort_values([*RUN, "fpr"], kind="stable"),
         "trials": _trials(trials),
-        "datasets": make_frame("datasets", pd.DataFrame(_counts(datasets)), out),
-        "pairwise": make_frame("pairwise", pd.DataFrame(), out),
+        "datasets": make_frame("datasets", pd.DataFrame(counts), out),
+        "pairwise": make_frame("pairwise", pd.DataFrame(pairs), out),
     }
     made = {"commit": commit(root), "machine": machine(), "versions": versions()}
     meta = {
@@ -72,6 +82,7 @@ def collect(
         "command": f"snakemake --cores all --config scale={scale}",
         "experiments": dict.fromkeys(sorted(set(frames["summaries"]["experiment"])), made),
     }
+    write_records(out / RECORDS, records)
     write_frames(out, frames, meta)
     print(f"collected {len(lines)} runs", file=sys.stderr)
 
@@ -101,10 +112,6 @@ def _short(path: Path, out: Path) -> str:
     """Where the line lies below the scale's folder."""
     scale = out.parent
     return str(path.relative_to(scale)) if path.is_relative_to(scale) else path.name
-
-
-def _counts(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    return [row for path in sorted(paths) for row in table(load_prepared(path.parent))]
 
 
 def _trials(paths: Iterable[Path]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from pauc_core.report.report import build_report, write_report
-from pauc_core.suite.collect import RUN, collect
+from pauc_core.suite.collect import RECORDS, RUN, collect
 from pauc_core.suite.columns import FRAMES, ColumnError
 from pauc_core.suite.frames import read_frames, write_frames
 from pauc_core.suite.provenance import is_stale
@@ -52,12 +52,19 @@ def _take(scale: Path, published: Path) -> None:
         root=Path.cwd(),
     )
     merge(scale / "collected", published / "collected")
+    for path in (scale / "collected" / RECORDS).glob("*.npz"):
+        shutil.copyfile(path, _made(published / "collected" / RECORDS) / path.name)
     for name in {path.parts[-5] for path in summaries}:
         shutil.rmtree(published / "runs" / name, ignore_errors=True)
     for path in summaries:
         target = published / path.relative_to(scale)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def merge(fresh: Path, published: Path) -> None:
