@@ -228,13 +228,13 @@ def test_comparison_file_has_its_columns(real: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_scale_and_an_empty_folder_are_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="expected one of default, open, paper"):
+    with pytest.raises(ReportError, match="expected one of default, open, paper, full"):
         load_reports(REPORTS, "tiny")
     with pytest.raises(ReportError, match=r"no summaries\.parquet"):
         load_collected(tmp_path)
 
 
-@pytest.mark.parametrize("scale", ["default", "open", "paper"])
+@pytest.mark.parametrize("scale", ["default", "open", "full", "paper"])
 def test_a_scales_sources_are_experiments_it_runs(scale: str) -> None:
     settings = {"scale": scale, "results": "results", "raw": "data/raw"}
     experiments = configuration.load(ROOT, settings).experiments

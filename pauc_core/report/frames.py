@@ -193,7 +193,11 @@ def load_reports(path: str | Path, scale: str) -> Reports:
         scale=scale,
         sources=sources,
         tables=tables,
-        figures=config["figures"],
+        figures={
+            name: entry
+            for name, entry in config["figures"].items()
+            if entry.get("source") is None or entry["source"] in sources
+        },
         methods=config["methods"],
         assumed_repeats=int(config["assumed_repeats"]),
         margins=config["margins"],

@@ -16,6 +16,8 @@ DATASET_LABEL = {
     "cifar10-lt": "CIFAR-10-LT",
     "tiny-imagenet-lt": "Tiny-ImageNet-200-LT",
     "gen-features-220k": "220,000 x 1,024",
+    "w8a-split": "w8a, split anew",
+    "creditcard": "Card fraud",
 }
 METRIC_LABEL = {
     "samples": "# Samples",
