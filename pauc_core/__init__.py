@@ -23,6 +23,8 @@ _HOMES = {
     "pauc_loss": "objective",
     "pauc_loss_grad": "objective",
     "pauc_pairs": "metrics",
+    "pauc_scorer": "own_data.scorer",
+    "plot_band": "own_data.plots",
     "solve": "solver",
     "stream": "solver.streams",
 }

@@ -26,7 +26,7 @@ ROOMS = {
     "models": NUMERICS | {"torch"},
     "agd_sbcd": NUMERICS | {"torch"},
     "data": NUMERICS | {"torch", "sklearn", "pandas", "pooch", "PIL", "libsvm", "tqdm", "requests"},
-    "own_data": NUMERICS | {"sklearn", "pandas", "tqdm", "matplotlib"},
+    "own_data": NUMERICS | {"sklearn", "pandas", "tqdm", "matplotlib", "threadpoolctl"},
     "suite": NUMERICS | {"torch", "pandas", "tqdm", "yaml", "jsonschema", "threadpoolctl"},
     "report": NUMERICS
     | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},

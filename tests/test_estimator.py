@@ -13,13 +13,15 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pauc_core import PartialAUCClassifier, pauc, pauc_loss, pauc_loss_grad
-from pauc_core.metrics import pauc_pairs, ranks
-from pauc_core.own_data import warm_fit
+from pauc_core import PartialAUCClassifier, pauc, pauc_scorer
+from pauc_core.own_data.classifier import PENALTIES
+from pauc_core.own_data.folds import held_out_masks
+from pauc_core.own_data.threshold import at_least_cost
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
 
@@ -54,15 +56,34 @@ def test_better_than_logistic_regression_in_the_band():
     assert ours > pauc(test_y, plain.decision_function(test_x), **BAND) + 0.01
 
 
+def test_the_path_holds_every_candidate_and_the_best_one_wins():
+    x, y = two_kinds(2, rows=2000)
+    model = PartialAUCClassifier(random_state=1).fit(x, y)
+    path = model.path_
+    assert len(path["loss"]) == 2 + 2 * len(PENALTIES)
+    assert path["loss"][:2].tolist() == ["logistic regression", "balanced logistic regression"]
+    assert model.start_score_ == path["pauc"][0]
+    assert model.validation_score_ == path["pauc"][model.best_index_]
+    assert (path["standard_error"] > 0).all()
+    best = int(np.argmax(path["pauc"]))
+    behind = path["pauc"][best] - model.validation_score_
+    assert behind <= 0.25 * path["below_chosen_error"][best]
+    assert (model.loss_, model.penalty_) == (
+        path["loss"][model.best_index_],
+        path["penalty"][model.best_index_],
+    )
+
+
 @pytest.mark.parametrize("loss", ["logistic", "sigmoid", "squared_hinge"])
-def test_never_validates_below_its_start(loss):
+def test_a_loss_and_a_penalty_may_be_set(loss):
     x, y = two_kinds(2, rows=2000)
     model = PartialAUCClassifier(loss=loss, random_state=1).fit(x, y)
-    assert model.validation_score_ >= model.start_score_
-    assert model.loss_curve_[-1] <= model.loss_curve_[0]
-    held = model.held_out_
-    value = pauc_pairs(y[held], model.decision_function(x[held]), **BAND)
-    assert value == pytest.approx(model.validation_score_, abs=1e-12)
+    assert set(model.path_["loss"]) == {loss}
+    assert model.penalty_ in PENALTIES
+    one = PartialAUCClassifier(loss=loss, penalty=2.0, random_state=1).fit(x, y)
+    assert (one.loss_, one.penalty_, len(one.path_["pauc"])) == (loss, 2.0, 1)
+    both = PartialAUCClassifier(penalty=2.0, random_state=1).fit(x, y)
+    assert sorted(both.path_["loss"]) == ["logistic", "sigmoid"]
 
 
 def test_pure_noise_keeps_a_sane_model():
@@ -70,20 +91,37 @@ def test_pure_noise_keeps_a_sane_model():
     x, y = rng.normal(size=(1500, 4)), rng.random(1500) < 0.3
     model = PartialAUCClassifier(random_state=0).fit(x, y)
     assert np.isfinite(model.coef_).all()
-    assert model.validation_score_ >= model.start_score_
+    assert model.validation_score_ == pytest.approx(0.275, abs=0.06)
 
 
-def test_start_is_scikit_learns_logistic_regression():
-    x, y = two_kinds(3, rows=1500)
-    everything = np.ones(len(y), dtype=bool)
-    rows = warm_fit.ScaledRows.fit(x, everything)
-    weights, _ = warm_fit.logistic_start(rows, y, everything, max_iter=500)
-    scaled = StandardScaler().fit_transform(x)
-    expected = LogisticRegression(tol=1e-6).fit(scaled, y).coef_[0]
-    np.testing.assert_allclose(weights, expected, atol=2e-3)
-    np.testing.assert_allclose(rows.scores(weights), scaled @ weights, atol=1e-10)
-    slopes = np.random.default_rng(0).normal(size=len(y))
-    np.testing.assert_allclose(rows.pull(slopes), scaled.T @ slopes, atol=1e-8)
+def test_where_logistic_regression_is_right_nothing_is_lost():
+    """Two normal classes of one covariance: nothing ranks better than the log-odds."""
+
+    def draw(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        y = rng.random(rows) < 0.3
+        return rng.normal(size=(rows, 5)) + y[:, None] * [1.0, 0.5, 0.2, 0.0, 0.0], y
+
+    rng = np.random.default_rng(3)
+    (x, y), (test_x, test_y) = draw(rng, 3000), draw(rng, 20000)
+    model = PartialAUCClassifier(random_state=0).fit(x, y)
+    plain = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-6)).fit(x, y)
+    ours = model.score(test_x, test_y)
+    assert ours > pauc(test_y, plain.decision_function(test_x), **BAND) - 0.0015
+
+
+def test_the_chosen_one_is_fitted_to_all_rows():
+    x, y = two_kinds(23, rows=1500)
+    model = PartialAUCClassifier(loss="sigmoid", penalty=3.0, random_state=0).fit(x, y)
+    other = PartialAUCClassifier(loss="sigmoid", penalty=3.0, random_state=1).fit(x, y)
+    # Other folds, another start of the last fit: the same rows, and so nearly the same end.
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=0.1, atol=0.02)
+
+
+def test_the_numbers_do_not_depend_on_the_threads():
+    x, y = two_kinds(21, rows=1200)
+    one, two = (PartialAUCClassifier(n_jobs=n, random_state=0).fit(x, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.path_["pauc"], two.path_["pauc"])
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "float32", "frame"])
@@ -98,6 +136,7 @@ def test_every_form_of_input_gives_the_same_model(kind):
     }[kind]
     dense = PartialAUCClassifier(random_state=0).fit(x, y)
     other = PartialAUCClassifier(random_state=0).fit(form(x), y)
+    assert (other.loss_, other.penalty_) == (dense.loss_, dense.penalty_)
     gap = dense.score(x, y) - other.score(form(x), y)
     assert abs(gap) < (2e-3 if kind == "float32" else 1e-3)
     if kind == "frame":
@@ -119,17 +158,54 @@ def test_sparse_input_is_never_made_dense(monkeypatch):
     assert model.score(x, y) > 0.6
 
 
-def test_predict_holds_its_false_positive_rate_on_held_out_rows():
+def test_predict_holds_its_false_positive_rate_on_new_rows():
     x, y = two_kinds(5)
     test_x, test_y = two_kinds(6)
     for rate in (0.0, 0.02, 0.2):
-        model = PartialAUCClassifier(predict_fpr=rate, random_state=0).fit(x, y)
-        held = model.held_out_
-        negatives = x[held][~y[held]]
-        assert model.predict(negatives).mean() <= rate
-        assert model.predict(test_x[~test_y]).mean() == pytest.approx(rate, abs=0.03)
-    one_more = PartialAUCClassifier(predict_fpr=0.2, random_state=0).fit(x, y)
-    assert one_more.predict(negatives).mean() > 0.2 - 1.5 / len(negatives)
+        model = PartialAUCClassifier(
+            loss="sigmoid", penalty=1.0, predict_fpr=rate, random_state=0
+        ).fit(x, y)
+        assert model.predict(test_x[~test_y]).mean() == pytest.approx(rate, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("band", "rate"), [((0.0, 0.5), 0.05), ((0.1, 0.5), 0.1), ((0, 0.02), 0.02)]
+)
+def test_predict_works_in_the_band_unless_told_otherwise(band, rate):
+    x, y = two_kinds(5, rows=3000)
+    model = PartialAUCClassifier(*band, loss="sigmoid", penalty=1.0, random_state=0).fit(x, y)
+    assert model.predict_fpr_ == rate
+    assert model.predict(x[~y]).mean() == pytest.approx(rate, abs=0.02)
+
+
+def test_class_weights_are_costs():
+    x, y = two_kinds(5, rows=3000)
+    shares = [
+        PartialAUCClassifier(
+            class_weight={False: cost, True: 1.0}, loss="sigmoid", penalty=1.0, random_state=0
+        )
+        .fit(x, y)
+        .predict(x)
+        .mean()
+        for cost in (0.01, 1.0, 100.0)
+    ]
+    assert shares[0] > 0.9
+    assert shares[2] < 0.01
+    assert shares[0] > shares[1] > shares[2]
+
+
+@pytest.mark.parametrize("costs", [(1.0, 1.0), (0.2, 3.0), (5.0, 0.1), (1e-9, 1.0), (1.0, 1e-9)])
+def test_the_threshold_of_least_cost_is_the_least_of_all(costs):
+    rng = np.random.default_rng(0)
+    positive, scores = rng.random(200) < 0.3, rng.normal(size=200).round(1)
+    scores += positive
+
+    def cost(threshold: float) -> float:
+        yes = scores > threshold
+        return costs[0] * (yes & ~positive).sum() + costs[1] * (~yes & positive).sum()
+
+    found = cost(at_least_cost(positive, scores, costs))
+    assert found == pytest.approx(min(map(cost, [*scores, -np.inf])))
 
 
 def test_labels_of_any_kind():
@@ -146,14 +222,24 @@ def test_groups_are_never_cut():
     x, y = two_kinds(8, rows=3000)
     groups = np.random.default_rng(0).integers(300, size=len(y))
     model = PartialAUCClassifier(random_state=0).fit(x, y, groups=groups)
-    held = np.zeros(len(y), dtype=bool)
-    held[model.held_out_] = True
-    assert not set(groups[held]) & set(groups[~held])
-    assert held.mean() == pytest.approx(0.1, abs=0.02)
+    assert len(model.held_out_) == len(y)  # 450 positives: every fold is used
+    for mask in held_out_masks(y, groups, 0.2, 0):
+        assert not set(groups[mask]) & set(groups[~mask])
+        assert mask.mean() == pytest.approx(0.2, abs=0.05)
     with pytest.raises(ValueError, match="at least two"):
         model.fit(x, y, groups=np.zeros(len(y)))
     with pytest.raises(ValueError, match="No split by group"):
         model.fit(x, y, groups=y.astype(int))
+
+
+def test_folds_are_used_until_a_thousand_rows_of_the_smaller_class_decide():
+    counts = {}
+    for positives in (9, 12, 300, 2000, 8000):
+        y = np.arange(40000) < positives
+        masks = held_out_masks(y, None, 0.2, 0)
+        counts[positives] = len(masks)
+        assert not masks or max(np.sum(masks, axis=0)) == 1
+    assert counts == {9: 0, 12: 5, 300: 5, 2000: 3, 8000: 1}
 
 
 def test_sample_weight_is_refused_with_a_sentence():
@@ -169,6 +255,20 @@ def test_few_negatives_in_the_band_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PartialAUCClassifier(random_state=0).fit(x, y)
+    few = np.flatnonzero(y)[9:]
+    with pytest.warns(UserWarning, match="fewer than 10 rows: nothing is held out"):
+        small = PartialAUCClassifier().fit(np.delete(x, few, 0), np.delete(y, few))
+    assert small.loss_ == "logistic regression"
+
+
+def test_a_narrow_band_is_refused_for_the_rows_that_are_meant():
+    x, y = two_kinds(10, rows=4000)
+    total = np.count_nonzero(~y)
+    with pytest.warns(UserWarning, match="Only 3 training negatives"):
+        PartialAUCClassifier(0.0, 0.001, random_state=0).fit(x, y)
+    sentence = rf"none of the \d+ negatives that there are to learn from \({total} less those of a"
+    with pytest.raises(ValueError, match=sentence):
+        PartialAUCClassifier(0.0, 0.0001, random_state=0).fit(x, y)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +284,7 @@ def test_few_negatives_in_the_band_warn():
         ({"random_state": "seed"}, "seed"),
         ({"loss": "hinge"}, "loss"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
+        ({"class_weight": "heavy"}, "class_weight"),
         ({"fpr_low": 0.0, "fpr_high": 1e-6}, "negative"),
     ],
 )
@@ -203,6 +304,43 @@ def test_constant_features_and_empty_rows():
     assert model.score(x, y) > 0.6
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_column_far_from_zero_drowns_no_other(form):
+    x, y = two_kinds(22, rows=1500)
+    settings = {"loss": "sigmoid", "penalty": 1.0, "random_state": 0}
+    reference = PartialAUCClassifier(**settings).fit(x, y).score(x, y)
+    far = np.random.default_rng(0).normal(size=len(y))
+    for mean, deviation in ((1e15, 1e6), (1.7e18, 1e15), (-1e9, 1e-3)):
+        wide = form(np.column_stack([x, mean + deviation * far]))
+        model = PartialAUCClassifier(**settings).fit(wide, y)
+        assert model.score(wide, y) == pytest.approx(reference, abs=0.01)
+
+
+def test_a_constant_column_weighs_nothing():
+    x, y = two_kinds(22, rows=1500)
+    settings = {"loss": "sigmoid", "penalty": 1.0, "random_state": 0}
+    plain = PartialAUCClassifier(**settings).fit(x, y)
+    for value in (0.0, 0.1, 1e15, -1e200):
+        wide = np.column_stack([x, np.full(len(y), value)])
+        model = PartialAUCClassifier(**settings).fit(wide, y)
+        assert model.coef_[0, -1] == 0.0
+        np.testing.assert_allclose(model.coef_[0, :-1], plain.coef_[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("size", "word"), [(1e155, "large"), (1e-200, "small"), (1.7e308, "large")]
+)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_numbers_that_cannot_be_squared_name_their_column(size, word, form):
+    x, y = two_kinds(22, rows=300)
+    x[:, 4] *= size / np.abs(x[:, 4]).max()
+    with pytest.raises(ValueError, match=f"The column number 5 holds numbers too {word}"):
+        PartialAUCClassifier().fit(form(x), y)
+    frame = pd.DataFrame(x, columns=list("abcdef"))
+    with pytest.raises(ValueError, match="The column 'e' holds"):
+        PartialAUCClassifier().fit(frame, y)
+
+
 def test_separable_data():
     x, y = two_kinds(13, rows=1000)
     x[:, 2] = np.where(y, 1.0, -1.0)
@@ -214,7 +352,10 @@ def test_separable_data():
 def test_a_large_penalty_shrinks_the_weights():
     x, y = two_kinds(18, rows=1500)
     sizes = [
-        np.linalg.norm(PartialAUCClassifier(penalty=p, random_state=0).fit(x, y).coef_ * x.std(0))
+        np.linalg.norm(
+            PartialAUCClassifier(loss="sigmoid", penalty=p, random_state=0).fit(x, y).coef_
+            * x.std(0)
+        )
         for p in (0.0, 30.0)
     ]
     assert sizes[1] < 0.5 * sizes[0]
@@ -257,46 +398,13 @@ def test_works_in_pipelines_grids_and_cross_validation():
     assert 0.6 < grid.best_score_ <= 1.0
 
 
-def polished(x: np.ndarray, y: np.ndarray, **settings) -> tuple:
-    everything = np.ones(len(y), dtype=bool)
-    rows = warm_fit.ScaledRows.fit(x, everything)
-    start, _ = warm_fit.logistic_start(rows, y, everything, max_iter=100)
-    negatives = np.flatnonzero(~y)
-    band = warm_fit.Band(np.flatnonzero(y), negatives, *ranks(len(negatives), **BAND))
-    settings = {"penalty": 0.1, "max_iter": 20, "patience": 5, "tol": 1e-8} | settings
-    path = warm_fit.polish(rows, y, everything, band, start, **BAND, loss="logistic", **settings)
-    return rows, band, path
-
-
-def test_the_curves_are_the_exact_objective_and_the_metric():
-    x, y = two_kinds(17, rows=800)
-    rows, _, path = polished(x, y)
-    for w, value, held_out in zip(path.weights, path.losses, path.held_out, strict=True):
-        scores = rows.scores(w)
-        assert value == pytest.approx(pauc_loss(scores[y], scores[~y], **BAND), rel=1e-9)
-        assert held_out == pytest.approx(pauc_pairs(y, scores, **BAND))
-
-
-def test_it_ends_where_the_penalised_objective_is_flat():
-    x, y = two_kinds(19, rows=800)
-    rows, _, path = polished(x, y, penalty=20.0, max_iter=200, patience=200, tol=0.0)
-
-    def slope(w: np.ndarray) -> float:
-        scores, slopes = rows.scores(w), np.empty(len(y))
-        _, slopes[y], slopes[~y] = pauc_loss_grad(scores[y], scores[~y], **BAND)
-        return float(np.linalg.norm(rows.pull(slopes) + 20.0 / y.sum() * w))
-
-    assert slope(path.weights[-1]) < 0.02 * slope(path.weights[0])
-
-
-def test_what_validates_below_the_start_is_never_kept():
-    x, y = two_kinds(20, rows=800)
-    rows, band, path = polished(x, y)
-    shares = [band.shares(rows.scores(w)) for w in path.weights]
-    # The start is made the best by a hair: the others cannot be told from it, and yet lose.
-    path.held_out = [1.0] + [1.0 - 1e-9] * (len(shares) - 1)
-    assert warm_fit._keep(path, rows, band, shares[-1]) == 0
-    path.held_out[2] = 1.0
-    assert warm_fit._keep(path, rows, band, shares[2]) == 2
-    # Clearly below the best one: not kept although it beats the start.
-    assert warm_fit._keep(path, rows, band, shares[2] + 0.1) == 0
+def test_the_scorer_serves_any_classifier():
+    x, y = two_kinds(16, rows=1200)
+    words = np.where(y, "yes", "no")
+    scorer = pauc_scorer(0.1, 0.3)
+    for model in (LogisticRegression(), GaussianNB()):
+        model.fit(x, words)
+        expected = pauc(y, model.predict_proba(x)[:, 1], fpr_low=0.1, fpr_high=0.3)
+        assert scorer(model, x, words) == pytest.approx(expected)
+    grid = GridSearchCV(LogisticRegression(), {"C": [0.01, 1.0]}, scoring=scorer, cv=2)
+    assert grid.fit(x, words).best_score_ > 0.5

@@ -8,50 +8,62 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from pauc_core.metrics import pauc, ranks, threshold_at_fpr
+from pauc_core.metrics import pauc, ranks
+from pauc_core.models.scaled_rows import ScaledRows, exact_product
 from pauc_core.objective.losses import LOSSES
+from pauc_core.own_data.folds import FEW, held_out_masks
+from pauc_core.own_data.search import Found, Plan, search, without_choice
 from pauc_core.own_data.settings import check_choice, check_count, check_number
-from pauc_core.own_data.warm_fit import Band, ScaledRows, Watch, logistic_start, polish
+from pauc_core.own_data.threshold import at_least_cost, at_rate
 
 FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
-FEW_HELD_OUT = 5  # rows of a class below which nothing is held out
-GROUP_DRAWS = 20  # random splits by group, of which the most balanced one is taken
+SURROGATES = ("sigmoid", "logistic")
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+USUAL_PENALTY = 1.0  # where there are too few rows to choose one
+USUAL_FPR = 0.05
 
 
 class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
     """Linear classifier that maximises the ROC area between two false positive rates.
 
-    It standardises inside (sparse input stays sparse), fits a logistic regression, and goes on
-    from there with L-BFGS on the exact partial-AUC objective. Of the iterates it keeps the last
-    one whose held-out pAUC is no worse than the start's and cannot be told from the best one's.
+    It standardises inside (sparse input stays sparse) and chooses by itself: logistic regression,
+    plain and balanced, and from its weights a path of fits of the exact partial-AUC objective, two
+    surrogates at rising penalties, compete on held-out rows; the one with the best held-out pAUC
+    is fitted again to all rows. Ties, within a quarter of the paired standard error, go to the
+    larger penalty, logistic regression counting as the largest.
 
     Parameters
     ----------
     fpr_low, fpr_high : float, default 0.05 and 0.5
         The band of false positive rates.
-    loss : {"sigmoid", "logistic", "squared_hinge"}, default "sigmoid"
-        The surrogate of the score gap; the paper's is "logistic".
-    predict_fpr : float, default 0.05
+    loss : {"sigmoid", "logistic", "squared_hinge"}, optional
+        The surrogate of the score gap; the paper's is "logistic". Left out, it is chosen.
+    penalty : float, optional
+        Weight of half the squared weights, divided by the number of positives. Left out, it is
+        chosen. With `loss` or `penalty` set, logistic regression is only where the path starts.
+    predict_fpr : float, optional
         False positive rate at which `predict` works; its threshold is learned on held-out rows.
-    validation_fraction : float, default 0.1
-        Share of the rows held out, by class, or by group where `fit` is given groups.
-    penalty : float, default 0.1
-        Weight of half the squared weights, divided by the number of positives. Try 1 to 10 where
-        positives are few beside the features.
+        Left out it is 0.05, or the nearest rate in the band.
+    class_weight : dict, "balanced" or None
+        Costs of a wrong answer for a row of each class: where given, `predict` works at the
+        threshold of least cost on held-out rows instead of `predict_fpr`, and logistic regression
+        is weighted so. A ranking has no class weights: the band's objective stays as it is.
+    validation_fraction : float, default 0.2
+        Share of the rows in a fold. Folds are used until a thousand rows of the smaller class have
+        been held out, all of them where there are fewer.
     max_iter : int, default 100
-        Most iterations on the partial-AUC objective.
-    n_iter_no_change : int, default 10
-        Iterations clearly below the best held-out pAUC after which to stop.
-    tol : float, default 1e-6
-        Fall of the objective in one iteration below which to stop.
+        Most iterations on the partial-AUC objective for each penalty.
+    tol : float, default 1e-5
+        Fall of the objective in five iterations below which to stop.
+    n_jobs : int or None, default -1
+        Threads for folds and surrogates; all cores unless told. The numbers do not depend on it.
     random_state : int, RandomState or None
-        Draws the held-out rows.
+        Draws the folds.
     verbose : bool, default False
         Show a progress bar.
 
@@ -61,16 +73,21 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         The second one is the positive class.
     coef_, intercept_ : arrays of shape (1, n_features) and (1,)
         For unscaled features; the decision is 0 at the threshold that `predict` uses.
-    held_out_ : array of row numbers
-        All rows where there were too few to hold any out.
+    loss_, penalty_ : str and float
+        What was chosen; "logistic regression" has no penalty of ours (NaN).
+    path_ : dict of arrays
+        Every candidate: `loss`, `penalty`, held-out `pauc` with its `standard_error`, and how far
+        it lies `below_chosen`, with the paired `below_chosen_error`. `plot_path` draws it.
+    best_index_ : int
+        Which of them was chosen.
     validation_score_, start_score_ : float
-        Held-out pAUC of the kept iterate and of the logistic regression it started from.
-    loss_curve_, validation_curve_ : arrays
-        Training objective and held-out pAUC; the first entry is the start.
-    best_iter_ : int
-        Which of them was kept; 0 is the logistic regression.
+        Held-out pAUC of the chosen candidate and of plain logistic regression.
+    predict_fpr_ : float
+        The rate that `predict` aims at; NaN where `class_weight` decides.
+    held_out_ : array of row numbers
+        Rows that some fold held out; all rows where there were too few to hold any out.
     n_iter_ : int
-        Iterations of both stages.
+        Iterations of the last fit, to all rows.
     """
 
     def __init__(
@@ -78,25 +95,27 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         fpr_low: float = 0.05,
         fpr_high: float = 0.5,
         *,
-        loss: str = "sigmoid",
-        predict_fpr: float = 0.05,
-        validation_fraction: float = 0.1,
-        penalty: float = 0.1,
+        loss: str | None = None,
+        penalty: float | None = None,
+        predict_fpr: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        validation_fraction: float = 0.2,
         max_iter: int = 100,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
+        n_jobs: int | None = -1,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
     ) -> None:
         self.fpr_low = fpr_low
         self.fpr_high = fpr_high
         self.loss = loss
-        self.predict_fpr = predict_fpr
-        self.validation_fraction = validation_fraction
         self.penalty = penalty
+        self.predict_fpr = predict_fpr
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
         self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -117,52 +136,28 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         self._check_settings()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         positive = self._learn_classes(y)
-        train, held_out = self._split(X, positive, groups)
-        self._check_band(int(np.count_nonzero(~positive & train)))
+        costs = self._costs(y)
+        masks = held_out_masks(positive, groups, self.validation_fraction, self.random_state)
+        self._check_band(positive, masks)
+        rows = ScaledRows.fit(X, getattr(self, "feature_names_in_", None))
+        found = self._search(rows, positive, masks, costs)
 
-        rows = ScaledRows.fit(X, train)
-        start, first = logistic_start(rows, positive, train, max_iter=1000)
-        negatives = np.flatnonzero(~positive & held_out)
-        m, n = ranks(len(negatives), self.fpr_low, self.fpr_high)
-        bar = tqdm(total=self.max_iter, disable=not self.verbose, desc="pAUC", unit="step")
-        with bar:
-            path = polish(
-                rows,
-                positive,
-                train,
-                Band(np.flatnonzero(positive & held_out), negatives, m, n),
-                start,
-                fpr_low=self.fpr_low,
-                fpr_high=self.fpr_high,
-                loss=self.loss,
-                penalty=self.penalty,
-                max_iter=self.max_iter,
-                patience=self.n_iter_no_change,
-                tol=self.tol,
-                watch=_progress(bar),
-            )
-        scores = rows.scores(path.weights[path.kept])
-        threshold = _between(
-            scores[held_out], threshold_at_fpr(scores[negatives], self.predict_fpr)
-        )
-        coef, offset = rows.unscaled(path.weights[path.kept])
-        self.coef_ = coef[np.newaxis]
-        self.intercept_ = np.array([offset - threshold])
-        self.held_out_ = np.flatnonzero(held_out)
-        self.loss_curve_ = np.array(path.losses)
-        self.validation_curve_ = np.array(path.held_out)
-        self.best_iter_ = path.kept
-        self.start_score_ = self.validation_curve_[0]
-        self.validation_score_ = self.validation_curve_[path.kept]
-        self.n_iter_ = first + len(path.weights) - 1
+        self._learn_threshold(rows, positive, masks, found, costs)
+        self.loss_ = found.candidates[found.chosen].loss
+        self.path_ = found.table()
+        self.penalty_ = float(self.path_["penalty"][found.chosen])
+        self.best_index_ = found.chosen
+        self.start_score_ = found.start.value
+        self.validation_score_ = found.seen[found.chosen].value
+        self.held_out_ = np.flatnonzero(np.any(masks, axis=0)) if masks else np.arange(len(y))
+        self.n_iter_ = max(found.iterations, 1)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, 0 at the threshold of `predict`; higher means more likely positive."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        product = X @ self.coef_[0].astype(X.dtype, copy=False)
-        return np.asarray(product, dtype=np.float64) + self.intercept_[0]
+        return exact_product(X, self.coef_[0]) + self.intercept_[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels at the threshold whose held-out false positive rate is at most `predict_fpr`."""
@@ -180,6 +175,13 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             fpr_low=self.fpr_low,
             fpr_high=self.fpr_high,
         )
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw the held-out pAUC of every candidate on matplotlib axes and return them."""
+        check_is_fitted(self)
+        from pauc_core.own_data.plots import draw_path
+
+        return draw_path(self.path_, self.best_index_, ax)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to an .npz file that needs no pickle."""
@@ -201,12 +203,14 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"The band [{self.fpr_low}, {self.fpr_high}] is empty: expected fpr_low < fpr_high."
             )
-        check_choice("loss", self.loss, LOSSES)
-        check_number("predict_fpr", self.predict_fpr, 0, 1)
-        check_number("validation_fraction", self.validation_fraction, 0, 1, ends="()")
-        check_number("penalty", self.penalty, 0, ends="[)")
+        if self.loss is not None:
+            check_choice("loss", self.loss, LOSSES)
+        if self.penalty is not None:
+            check_number("penalty", self.penalty, 0, ends="[)")
+        if self.predict_fpr is not None:
+            check_number("predict_fpr", self.predict_fpr, 0, 1)
+        check_number("validation_fraction", self.validation_fraction, 0, 0.5, ends="(]")
         check_count("max_iter", self.max_iter)
-        check_count("n_iter_no_change", self.n_iter_no_change)
         check_number("tol", self.tol, 0, ends="[)")
         check_random_state(self.random_state)
 
@@ -225,78 +229,85 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             )
         return np.asarray(y == self.classes_[1])
 
-    def _split(self, X: Any, positive: np.ndarray, groups: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Masks of training and of held-out rows; both are all rows where there are few."""
-        everything = np.ones(len(positive), dtype=bool)
-        smaller = min(np.count_nonzero(positive), np.count_nonzero(~positive))
-        fraction = self.validation_fraction
-        if min(fraction, 1 - fraction) * smaller < FEW_HELD_OUT and groups is None:
-            return everything, everything
-        if groups is None:
-            split = StratifiedShuffleSplit(1, test_size=fraction, random_state=self.random_state)
-            rows = next(split.split(X, positive))[1]
-        else:
-            rows = self._rows_of_groups(positive, np.asarray(groups))
-        held_out = np.zeros(len(positive), dtype=bool)
-        held_out[rows] = True
-        return ~held_out, held_out
+    def _costs(self, y: np.ndarray) -> tuple[float, float]:
+        costs = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return float(costs[0]), float(costs[1])
 
-    def _rows_of_groups(self, positive: np.ndarray, groups: np.ndarray) -> np.ndarray:
-        if groups.shape != positive.shape or len(np.unique(groups)) < 2:
+    def _check_band(self, positive: np.ndarray, masks: list[np.ndarray]) -> None:
+        """Refuse or doubt a band too narrow for the negatives that a fold leaves to learn from."""
+        total = int(np.count_nonzero(~positive))
+        left = min((int(np.count_nonzero(~positive & ~held)) for held in masks), default=total)
+        band = f"[{self.fpr_low}, {self.fpr_high}]"
+        try:
+            m, n = ranks(left, self.fpr_low, self.fpr_high)
+        except ValueError as error:
             raise ValueError(
-                f"Groups of shape {groups.shape} with {len(np.unique(groups))} different values "
-                f"cannot split {len(positive)} rows: expected one value a row and at least two."
-            )
-        split = GroupShuffleSplit(
-            GROUP_DRAWS,
-            test_size=self.validation_fraction,
-            random_state=check_random_state(self.random_state),
-        )
-        totals = np.array([np.count_nonzero(positive), np.count_nonzero(~positive)])
-
-        def imbalance(rows: np.ndarray) -> float:
-            held = np.count_nonzero(positive[rows])
-            counts = np.array([held, len(rows) - held])
-            if (counts == 0).any() or (counts == totals).any():
-                return np.inf
-            return float(np.abs(counts / totals - self.validation_fraction).sum())
-
-        best = min((rows for _, rows in split.split(positive, groups=groups)), key=imbalance)
-        if not np.isfinite(imbalance(best)):
-            raise ValueError(
-                "No split by group leaves both classes on both sides: use more groups, or fit "
-                "without groups."
-            )
-        return best
-
-    def _check_band(self, negatives: int) -> None:
-        m, n = ranks(negatives, self.fpr_low, self.fpr_high)
+                f"The band {band} holds none of the {left} negatives that there are to learn from "
+                f"({total} less those of a held-out fold): widen the band or bring more negatives."
+            ) from error
         if n - m < FEW_IN_BAND:
             warnings.warn(
-                f"Only {n - m} training negatives lie in the band [{self.fpr_low}, "
-                f"{self.fpr_high}]: with fewer than {FEW_IN_BAND} its area is mostly noise; widen "
-                "the band or add negatives.",
+                f"Only {n - m} training negatives lie in the band {band}: with fewer than "
+                f"{FEW_IN_BAND} its area is mostly noise; widen the band or add negatives.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not masks:
+            warnings.warn(
+                f"The smaller class has fewer than {FEW} rows: nothing is held out, and nothing "
+                "can be chosen by; add rows.",
                 UserWarning,
                 stacklevel=3,
             )
 
+    def _search(
+        self,
+        rows: ScaledRows,
+        positive: np.ndarray,
+        masks: list[np.ndarray],
+        costs: tuple[float, float],
+    ) -> Found:
+        penalties = PENALTIES if masks else (USUAL_PENALTY,)
+        plan = Plan(
+            losses=SURROGATES if self.loss is None else (self.loss,),
+            penalties=penalties if self.penalty is None else (float(self.penalty),),
+            starts=self.loss is None and self.penalty is None,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            class_weights=costs,
+        )
+        band = (self.fpr_low, self.fpr_high)
+        if not masks:
+            return without_choice(rows, positive, band, plan)
+        total = len(masks) * (2 + len(plan.losses) * len(plan.penalties)) + 1
+        with tqdm(total=total, disable=not self.verbose, desc="pAUC", unit="fit") as bar:
+            found = search(rows, positive, masks, band, plan, self.n_jobs, bar.update)
+            bar.set_postfix_str(f"held-out pAUC {found.seen[found.chosen].value:.4f}")
+        return found
 
-def _progress(bar: tqdm[Any]) -> Watch:
-    def watch(iteration: int, loss: float, held_out: float) -> None:
-        bar.n = iteration
-        bar.set_postfix_str(f"loss {loss:.4f}, held-out pAUC {held_out:.4f}")
-
-    return watch
-
-
-def _between(scores: np.ndarray, threshold: float) -> float:
-    """The middle of the gap between held-out scores in which the threshold lies.
-
-    Any place in the gap has the same rates on the held-out rows; the middle is the safest one.
-    """
-    above, below = scores[scores >= threshold], scores[scores < threshold]
-    if not len(above):
-        return float(threshold)
-    if not len(below):
-        return float(above.min() - 1.0)
-    return float((above.min() + below.max()) / 2)
+    def _learn_threshold(
+        self,
+        rows: ScaledRows,
+        positive: np.ndarray,
+        masks: list[np.ndarray],
+        found: Found,
+        costs: tuple[float, float],
+    ) -> None:
+        """Place the threshold by scores of held-out rows, in units of each model's own spread."""
+        spread = float(np.std(rows.scores(found.weights))) or 1.0
+        scores, labels = [rows.scores(found.weights) / spread], [positive]
+        if masks:
+            every = [rows.scores(w) for w in found.fold_weights]
+            scores = [s[held] / (np.std(s) or 1.0) for s, held in zip(every, masks, strict=True)]
+            labels = [positive[held] for held in masks]
+        pooled, truth = np.concatenate(scores), np.concatenate(labels)
+        if self.class_weight is None:
+            usual = min(max(USUAL_FPR, self.fpr_low), self.fpr_high)
+            self.predict_fpr_ = usual if self.predict_fpr is None else float(self.predict_fpr)
+            threshold = at_rate(truth, pooled, self.predict_fpr_)
+        else:
+            self.predict_fpr_ = float("nan")
+            threshold = at_least_cost(truth, pooled, costs)
+        coef, offset = rows.unscaled(found.weights)
+        self.coef_ = coef[np.newaxis]
+        self.intercept_ = np.array([offset - threshold * spread])

@@ -60,7 +60,9 @@ def fit(arguments: argparse.Namespace) -> None:
     low, high = arguments.fpr
     print(f"positive class    {arguments.positive or model.classes_[1]}")
     print(f"held-out pAUC     {model.validation_score_:.4f} in [{low:g}, {high:g}]")
-    print(f"logistic start    {model.start_score_:.4f}")
+    print(f"log. regression   {model.start_score_:.4f}")
+    penalty = "" if np.isnan(model.penalty_) else f", penalty {model.penalty_:g}"
+    print(f"chosen            {model.loss_}{penalty}")
     print(f"model             {arguments.output}")
 
 
@@ -185,10 +187,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--label", help="label column (not for LIBSVM)")
     one.add_argument("--positive", help="label of the positives, all others being negative")
     one.add_argument("--fpr", nargs=2, type=float, default=(0.05, 0.5), metavar=("LOW", "HIGH"))
-    one.add_argument("--loss", choices=sorted(LOSSES), default="sigmoid")
+    one.add_argument("--loss", choices=sorted(LOSSES), help="surrogate; chosen unless given")
     one.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="no features")
     one.add_argument("--group", help="column of groups (patients) that no split may cut")
-    one.add_argument("--predict-fpr", type=_rate, default=0.05, metavar="RATE")
+    one.add_argument("--predict-fpr", type=_rate, metavar="RATE")
     one.add_argument("--seed", type=int, default=0)
     one.add_argument("--quiet", action="store_true", help="no progress bar")
     one.add_argument("-o", "--output", type=Path, required=True, metavar="MODEL.npz")

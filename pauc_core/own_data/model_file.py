@@ -14,17 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 from pauc_core.files import atomic_path
 from pauc_core.own_data.classifier import PartialAUCClassifier
 
-FORMAT = 1
+FORMAT = 2
 FITTED = (
     "coef_",
     "intercept_",
     "held_out_",
-    "loss_curve_",
-    "validation_curve_",
-    "best_iter_",
+    "loss_",
+    "penalty_",
+    "predict_fpr_",
+    "best_index_",
+    "start_score_",
+    "validation_score_",
     "n_iter_",
     "n_features_in_",
 )
+PATH = "path_."
 
 Classifier = TypeVar("Classifier", bound=PartialAUCClassifier)
 
@@ -42,7 +46,10 @@ def save_model(
     settings = model.get_params()
     if not isinstance(settings["random_state"], int | np.integer | None):
         settings["random_state"] = None
+    if isinstance(settings["class_weight"], dict):  # JSON would turn its keys into words
+        settings["class_weight"] = list(settings["class_weight"].items())
     arrays = {name: np.asarray(getattr(model, name)) for name in FITTED}
+    arrays.update({PATH + name: column for name, column in model.path_.items()})
     arrays["classes_"] = _plain(model.classes_)
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = _plain(model.feature_names_in_)
@@ -63,19 +70,25 @@ def load_model(path: str | PathLike[str], kind: type[Classifier]) -> Classifier:
             content = {name: file[name] for name in file.files}
         if int(content["format"]) != FORMAT:
             raise ValueError(f"its format is {int(content['format'])}")
-        model = kind(**json.loads(str(content["settings"])))
+        settings = json.loads(str(content["settings"]))
+        if isinstance(settings["class_weight"], list):
+            settings["class_weight"] = dict(settings["class_weight"])
+        model = kind(**settings)
         for name in FITTED:
             value = content[name]
             setattr(model, name, value if value.ndim else value.item())
         model.classes_ = content["classes_"]
+        model.path_ = {
+            name.removeprefix(PATH): value
+            for name, value in content.items()
+            if name.startswith(PATH)
+        }
         if "feature_names_in_" in content:
             model.feature_names_in_ = content["feature_names_in_"].astype(object)
     except (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{path} is not a model saved by this version of pauc ({error}): fit it again."
         ) from error
-    model.start_score_ = model.validation_curve_[0]
-    model.validation_score_ = model.validation_curve_[model.best_iter_]
     return model
 
 

@@ -1,0 +1,186 @@
+"""The search behind the classifier: every candidate on every fold, then one of them on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from pauc_core.solver.choice import Seen, choose, gap, look_at, pool
+from pauc_core.solver.path import Rows, Training, fit_band, fit_logistic, follow
+
+PLAIN, BALANCED = "logistic regression", "balanced logistic regression"
+LOGISTIC_ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kind of fit; logistic regression has no penalty of ours and counts as the largest."""
+
+    loss: str
+    penalty: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched: surrogates, penalties, whether logistic regression may win; and limits."""
+
+    losses: tuple[str, ...]
+    penalties: tuple[float, ...]
+    starts: bool
+    max_iter: int
+    tol: float
+    class_weights: tuple[float, float]
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        starts = [Candidate(PLAIN, np.inf), Candidate(BALANCED, np.inf)] if self.starts else []
+        paths = [Candidate(loss, p) for loss in self.losses for p in sorted(self.penalties)]
+        return starts + paths
+
+
+@dataclass(frozen=True)
+class Found:
+    """The candidates as the held-out rows see them, and the weights of the one that was chosen."""
+
+    candidates: list[Candidate]
+    seen: list[Seen]
+    start: Seen
+    chosen: int
+    fold_weights: list[np.ndarray]
+    weights: np.ndarray
+    iterations: int
+
+    def table(self) -> dict[str, np.ndarray]:
+        """A column a fact, a row a candidate."""
+        gaps = [gap(self.seen[self.chosen], one) for one in self.seen]
+        penalties = np.array([c.penalty for c in self.candidates])
+        return {
+            "loss": np.array([c.loss for c in self.candidates]),
+            "penalty": np.where(np.isinf(penalties), np.nan, penalties),
+            "pauc": np.array([one.value for one in self.seen]),
+            "standard_error": np.array([one.standard_error for one in self.seen]),
+            "below_chosen": np.array([difference for difference, _ in gaps]),
+            "below_chosen_error": np.array([error for _, error in gaps]),
+        }
+
+
+def search(
+    rows: Rows,
+    positive: np.ndarray,
+    held_out: Sequence[np.ndarray],
+    band: tuple[float, float],
+    plan: Plan,
+    n_jobs: int | None,
+    tick: Callable[[], object],
+) -> Found:
+    """Fit every candidate with each fold held out, choose one, and fit it to all rows.
+
+    ``held_out`` are masks of rows, one a fold; ``tick`` is called after every fit. Folds and
+    surrogates are threads of this process: they share the rows.
+    """
+    everything = Training(rows, positive, np.ones(len(positive), dtype=bool), *band)
+    folds = [Training(rows, positive, ~held, *band) for held in held_out]
+    run = Parallel(n_jobs=n_jobs, require="sharedmem")
+    # Threads of the linear algebra would wait for each other's cores.
+    with threadpool_limits(1):
+        starts = run(delayed(_starts)(fold, plan, tick) for fold in folds)
+        paths = run(
+            delayed(_path)(fold, start[0], loss, plan, tick)
+            for fold, start in zip(folds, starts, strict=True)
+            for loss in plan.losses
+        )
+    candidates = plan.candidates
+    weights: list[list[np.ndarray]] = [[] for _ in candidates]
+    for k, start in enumerate(starts):
+        mine = paths[k * len(plan.losses) : (k + 1) * len(plan.losses)]
+        found = [*(start if plan.starts else []), *(w for path in mine for w in path)]
+        for place, w in enumerate(found):
+            weights[place].append(w)
+
+    def seen(each: Sequence[np.ndarray]) -> Seen:
+        return pool(
+            [
+                look_at(positive[held], rows.scores(w)[held], *band)
+                for w, held in zip(each, held_out, strict=True)
+            ]
+        )
+
+    looks = run(delayed(seen)(each) for each in weights)
+    chosen = choose(looks, [c.penalty for c in candidates])
+    best, iterations = _refit(
+        everything, candidates[chosen], np.mean(weights[chosen], axis=0), plan
+    )
+    tick()
+    plain = looks[0] if plan.starts else seen([start[0] for start in starts])
+    return Found(candidates, looks, plain, chosen, weights[chosen], best, iterations)
+
+
+def without_choice(
+    rows: Rows, positive: np.ndarray, band: tuple[float, float], plan: Plan
+) -> Found:
+    """The plan's first candidate on all rows, where too few can be held out to choose by."""
+    everything = Training(rows, positive, np.ones(len(positive), dtype=bool), *band)
+    candidate = plan.candidates[0]
+    start, _ = _logistic(everything, plan.class_weights, np.zeros(rows.width))
+    w, iterations = _refit(everything, candidate, start, plan)
+    seen, plain = (look_at(positive, rows.scores(each), *band) for each in (w, start))
+    return Found([candidate], [seen], plain, 0, [], w, iterations)
+
+
+def _starts(
+    fold: Training, plan: Plan, tick: Callable[[], object]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Logistic regression, plain and balanced."""
+    plain, _ = _logistic(fold, plan.class_weights, np.zeros(fold.rows.width))
+    tick()
+    balanced, _ = _logistic(fold, _balance(fold), plain) if plan.starts else (plain, 0)
+    tick()
+    return plain, balanced
+
+
+def _path(
+    fold: Training, start: np.ndarray, loss: str, plan: Plan, tick: Callable[[], object]
+) -> list[np.ndarray]:
+    found = []
+    for w, _ in follow(
+        fold, start, loss=loss, penalties=plan.penalties, max_iter=plan.max_iter, tol=plan.tol
+    ):
+        found.append(w)
+        tick()
+    return found
+
+
+def _refit(
+    everything: Training, candidate: Candidate, start: np.ndarray, plan: Plan
+) -> tuple[np.ndarray, int]:
+    if candidate.loss == PLAIN:
+        return _logistic(everything, plan.class_weights, start)
+    if candidate.loss == BALANCED:
+        return _logistic(everything, _balance(everything), start)
+    return fit_band(
+        everything,
+        start,
+        loss=candidate.loss,
+        penalty=candidate.penalty,
+        max_iter=plan.max_iter,
+        tol=plan.tol,
+    )
+
+
+def _logistic(
+    training: Training, class_weights: tuple[float, float], start: np.ndarray
+) -> tuple[np.ndarray, int]:
+    w, iterations = fit_logistic(
+        training, class_weights, np.append(start, 0.0), LOGISTIC_ITERATIONS
+    )
+    return w[:-1], iterations
+
+
+def _balance(training: Training) -> tuple[float, float]:
+    """Weights that make the two classes equally heavy, on average 1."""
+    share = np.count_nonzero(training.positive & training.train) / np.count_nonzero(training.train)
+    return 0.5 / (1.0 - share), 0.5 / share
