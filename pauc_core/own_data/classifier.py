@@ -16,7 +16,7 @@ from tqdm import tqdm
 from pauc_core.metrics import pauc, ranks
 from pauc_core.models.scaled_rows import ScaledRows, exact_product
 from pauc_core.objective.losses import LOSSES
-from pauc_core.own_data.folds import FEW, held_out_masks
+from pauc_core.own_data.folds import FEW, equal_rows, group_codes, held_out_masks
 from pauc_core.own_data.search import Found, Plan, search, without_choice
 from pauc_core.own_data.settings import check_choice, check_count, check_number
 from pauc_core.own_data.threshold import at_least_cost, at_rate
@@ -126,7 +126,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> Self:
-        """Learn from rows X with two kinds of labels y; rows of one group are split together."""
+        """Learn from rows X with two kinds of labels y; no fold cuts a group or parts equals."""
         if refused:
             names = ", ".join(sorted(refused))
             raise TypeError(
@@ -137,7 +137,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         positive = self._learn_classes(y)
         costs = self._costs(y)
-        masks = held_out_masks(positive, groups, self.validation_fraction, self.random_state)
+        kept = equal_rows(X) if groups is None else group_codes(groups, len(y))
+        masks = held_out_masks(positive, kept, self.validation_fraction, self.random_state)
         self._check_band(positive, masks)
         rows = ScaledRows.fit(X, getattr(self, "feature_names_in_", None))
         found = self._search(rows, positive, masks, costs)

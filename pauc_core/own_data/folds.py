@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
-ENOUGH = 1000  # held-out positives (or negatives, if fewer) that may decide
+ENOUGH = 1000  # held-out rows of the smaller class that may decide
 FEW = 10  # rows of a class below which none is held out
+BLOCK = 1024  # rows of a dense array hashed at a time
 
 
 def held_out_masks(
     positive: np.ndarray,
-    groups: Any,
+    groups: np.ndarray,
     fraction: float,
     random_state: int | np.random.RandomState | None,
 ) -> list[np.ndarray]:
@@ -23,24 +24,21 @@ def held_out_masks(
     Folds hold ``fraction`` of the rows each and of both classes, without cutting a group; as many
     of them are used as it takes to hold out a thousand rows of the smaller class, all if need be.
     """
-    smaller = int(min(np.count_nonzero(positive), np.count_nonzero(~positive)))
-    if groups is not None:
-        groups = np.asarray(groups)
-        _check_groups(groups, len(positive))
-    elif smaller < FEW:
+    smaller = min(np.count_nonzero(positive), np.count_nonzero(~positive))
+    if smaller < FEW:
         return []
-    count = min(max(2, round(1 / fraction)), smaller)
-    masks = []
-    for rows in _parts(positive, groups, max(count, 2), random_state):
-        mask = np.zeros(len(positive), dtype=bool)
-        mask[rows] = True
-        if all(len(np.unique(positive[side])) == 2 for side in (mask, ~mask)):
+    count = max(2, round(1 / fraction))
+    fold = _deal(positive, groups, count, check_random_state(random_state))
+    masks: list[np.ndarray] = []
+    held = 0
+    for mask in (fold == k for k in range(count)):
+        inside, outside = (
+            int(min(np.count_nonzero(part & positive), np.count_nonzero(part & ~positive)))
+            for part in (mask, ~mask)
+        )
+        if inside and outside and held < ENOUGH:
             masks.append(mask)
-        if (
-            sum(min(np.count_nonzero(m & positive), np.count_nonzero(m & ~positive)) for m in masks)
-            >= ENOUGH
-        ):
-            break
+            held += inside
     if not masks:
         raise ValueError(
             "No split by group leaves both classes on both sides: use more groups, or fit "
@@ -49,20 +47,71 @@ def held_out_masks(
     return masks
 
 
-def _parts(
-    positive: np.ndarray, groups: np.ndarray | None, count: int, random_state: Any
-) -> Iterator[np.ndarray]:
-    if groups is None:
-        split = StratifiedKFold(count, shuffle=True, random_state=random_state)
-    else:
-        count = min(count, len(np.unique(groups)))
-        split = StratifiedGroupKFold(count, shuffle=True, random_state=random_state)
-    return (rows for _, rows in split.split(positive, positive, groups))
-
-
-def _check_groups(groups: np.ndarray, size: int) -> None:
-    if groups.shape != (size,) or len(np.unique(groups)) < 2:
+def group_codes(groups: Any, rows: int) -> np.ndarray:
+    """Groups as whole numbers from 0."""
+    names = np.asarray(groups)
+    found = len(np.unique(names))
+    if names.shape != (rows,) or found < 2:
         raise ValueError(
-            f"Groups of shape {groups.shape} with {len(np.unique(groups))} different values "
-            f"cannot split {size} rows: expected one value a row and at least two."
+            f"Groups of shape {names.shape} with {found} different values cannot split {rows} "
+            "rows: expected one value a row and at least two."
         )
+    return np.unique(names, return_inverse=True)[1]
+
+
+def equal_rows(x: Any) -> np.ndarray:
+    """A number for each row of a dense or CSR array, the same for equal rows.
+
+    A row that has an equal among the training rows is not held out. Rows are told apart by a sum
+    of 64 mixed bits for each entry.
+    """
+    keys = np.random.default_rng(0).integers(2**63, size=x.shape[1], dtype=np.uint64)
+    if sp.issparse(x):
+        ends = np.append(np.uint64(0), np.cumsum(_mix(x.data, keys[x.indices]), dtype=np.uint64))
+        sums = ends[x.indptr[1:]] - ends[x.indptr[:-1]]
+    else:
+        blocks = [_mix(x[i : i + BLOCK], keys) for i in range(0, len(x), BLOCK)]
+        sums = np.concatenate([block.sum(axis=1, dtype=np.uint64) for block in blocks])
+    _, first, kind = np.unique(sums, return_index=True, return_inverse=True)
+    # Numbered as they come, so that a column more or another form of the rows changes no fold.
+    return np.argsort(np.argsort(first))[kind]
+
+
+def _mix(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    # Adding 0 makes -0 the same as 0.
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64) ^ keys
+    for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
+        bits ^= bits >> np.uint64(30)
+        bits *= np.uint64(factor)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _deal(
+    positive: np.ndarray, groups: np.ndarray, count: int, random: np.random.RandomState
+) -> np.ndarray:
+    """The fold of each row: large groups first, each to the emptiest fold, single rows last."""
+    sizes = np.bincount(groups)
+    held = np.stack([np.bincount(groups, ~positive), np.bincount(groups, positive)], axis=1)
+    shares = held / held.sum(axis=0)
+    order = random.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    many = order[sizes[order] > 1]
+    of_group = np.full(len(sizes), -1)
+    filled = [0.0] * count
+    for group, share in zip(many.tolist(), shares[many].sum(axis=1).tolist(), strict=True):
+        fold = filled.index(min(filled))
+        of_group[group] = fold
+        filled[fold] += share
+    for label in (0, 1):
+        singles = order[(sizes[order] == 1) & (held[order, label] == 1)]
+        mine = of_group >= 0
+        have = np.bincount(of_group[mine], held[mine, label], minlength=count)
+        of_group[singles] = _level(have, len(singles))
+    return of_group[groups]
+
+
+def _level(have: np.ndarray, count: int) -> np.ndarray:
+    """Folds for so many single rows, in turn, that all folds end up as equal as can be."""
+    want = np.maximum((have.sum() + count) / len(have) - have, 0.0)
+    ends = np.round(np.cumsum(want) * count / max(want.sum(), 1e-12))
+    return np.searchsorted(ends, np.arange(count), side="right")
