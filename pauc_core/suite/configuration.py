@@ -115,10 +115,7 @@ class Suite:
         return self.folds(entry["of"]) if "of" in entry else int(entry.get("folds", 1))
 
     def tuning_seeds(self, experiment: Experiment, dataset: str) -> list[int]:
-        """The seeds whose splits are tuned on: 0, or with folds one for each that is tested.
-
-        Seed 0's training rows are other folds' test rows: each fold needs values of its own.
-        """
+        """The seeds tuned on: 0, or one a fold, whose training rows are others' test rows."""
         return sorted({seed % self.folds(dataset) for seed in experiment.seeds})
 
     def fit_params(self, experiment: Experiment, method: str) -> dict[str, Any]:
