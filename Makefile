@@ -16,7 +16,7 @@ help:
 	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
 	@echo "make explain RUN=experiment/dataset/method[/seed] [SCALE=open]    where a number comes from"
-	@echo "make check-baseline USE=module:Class    the contract tests on a method of your own"
+	@echo "make check-baseline USE=module:Class [IN=folder]    the contract tests on a method of your own"
 
 setup: $(STAMP)
 
@@ -56,9 +56,9 @@ explain: $(STAMP)
 clean:
 	rm -rf results/default .snakemake .pytest_cache .mypy_cache .ruff_cache
 
-# The contract tests on a method that lies outside the tree; PARAMS is JSON.
+# The contract tests on a method that lies outside the tree, in the folder IN; PARAMS is JSON.
 check-baseline: $(STAMP)
-	USE='$(USE)' PARAMS='$(PARAMS)' $(BIN)/pytest tests/test_contract.py
+	PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)' $(BIN)/pytest tests/test_contract.py
 
 # Tables, figures and page of the published runs, from their collected frames alone.
 published: $(STAMP)

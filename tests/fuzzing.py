@@ -37,7 +37,8 @@ from pauc_core.data.loaded import to_labels
 from pauc_core.data.own_rows import read_rows
 from pauc_core.data.prepare import prepare
 from pauc_core.suite import configuration
-from pauc_core.suite.configuration import ConfigurationError
+from pauc_core.suite.named_code import check_names
+from pauc_core.suite.yaml_files import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 20  # a case that takes longer hangs
@@ -442,20 +443,20 @@ def run_configuration(case: tuple[Any, ...], sandbox: Path) -> None:
     file, steps, how, value, name, given_settings, text = case
     if text is not None:
         (sandbox / "methods.yaml").write_bytes(text)
-        configuration._read(sandbox / "methods.yaml")
+        configuration.read_mapping(sandbox / "methods.yaml")
         return
     content = copy.deepcopy(CATALOGUE)
     content[file] = _mutate(content[file], steps, how, value, name)
     base = {"scale": "default", "results": "results", "raw": "data/raw"}
     wanted = configuration.settings({**base, **given_settings})
-    kept = configuration._read
+    kept = configuration.read_mapping
     # What the files hold is handed over as it is: writing and parsing YAML takes most of the time.
-    configuration._read = lambda path: _handed(content, path) or kept(path)
+    configuration.read_mapping = lambda path: _handed(content, path) or kept(path)
     try:
         suite = configuration.load(ROOT, wanted)
-        configuration.check_methods(suite)
+        check_names(suite)
     finally:
-        configuration._read = kept
+        configuration.read_mapping = kept
     for experiment in suite.experiments.values():
         for method in experiment.methods:
             suite.groups(experiment, method)

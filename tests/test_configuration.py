@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pauc_core.suite.configuration import (
-    ConfigurationError,
-    check_methods,
-    load,
-    settings,
-)
+from pauc_core.suite.configuration import load, settings
+from pauc_core.suite.named_code import check_names
 from pauc_core.suite.run_spec import look_epochs, run_of, trial_of
+from pauc_core.suite.yaml_files import ConfigurationError, read_mapping
 
 ROOT = Path(__file__).parents[1]
 SCALES = sorted(path.stem for path in (ROOT / "config/scales").glob("*.yaml"))
@@ -39,7 +36,7 @@ def change(tree: Path, name: str, edit) -> None:
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_loads_and_its_methods_fit(scale):
     suite = load(ROOT, {**GIVEN, "scale": scale})
-    check_methods(suite)
+    check_names(suite)
     assert suite.results == f"results/{scale}"
     assert suite.stored_datasets()
 
@@ -107,6 +104,51 @@ BREAKS = {
         lambda c: c["experiments"]["race-gen"].update(params={"minibatch": {"lr": 1}}),
         r"experiments.race-gen.params: 'minibatch' is unknown",
     ),
+    "unknown form of a table": (
+        "reports.yaml", lambda c: c["tables"]["table2"].update(form="gird"),
+        r"config/reports.yaml: tables.table2.form: 'gird' is unknown.*nearest known name is 'grid'",
+    ),
+    "table of an unknown method": (
+        "reports.yaml", lambda c: c["tables"]["table1"]["parts"][0].update(rival="svm_pauc"),
+        r"tables.table1.parts.0.rival: 'svm_pauc' is unknown.*'svm_pauc_tight'",
+    ),
+    "figure of an unknown source": (
+        "reports.yaml", lambda c: c["figures"]["figure1"].update(source="liner"),
+        r"config/reports.yaml: figures.figure1.source: 'liner' is unknown.*'linear'",
+    ),
+    "figure of an unknown column": (
+        "reports.yaml", lambda c: c["figures"]["figure1"].update(columns=["D1", "D6"]),
+        r"config/reports.yaml: figures.figure1.columns: 'D6' is unknown.*'D\d'",
+    ),
+    "report on an unknown experiment": (
+        "reports.yaml", lambda c: c["scales"]["open"]["linear"].update(experiment="linear-nhi"),
+        r"scales.open.linear.experiment: 'linear-nhi' is unknown.*'linear-nih'",
+    ),
+    "table without a metric": (
+        "reports.yaml", lambda c: c["tables"]["table2"].pop("metric"),
+        r"config/reports.yaml: tables.table2: 'metric' is a required property",
+    ),
+    "negative mu": (
+        "methods.yaml", lambda c: c["agd_sbcd"]["params"].update(mu=-1),
+        r"config/methods.yaml: agd_sbcd.params: mu: -1 is less than or equal to the minimum of 0",
+    ),
+    "negative step in a grid": (
+        "methods.yaml", lambda c: c["agd_sbcd"]["grid"].update(c=[1, -5]),
+        r"config/methods.yaml: agd_sbcd.grid: c: -5 is less than or equal to the minimum of 0",
+    ),
+    "no number at all": (
+        "methods.yaml", lambda c: c["agd_sbcd"]["params"].update(gamma=float("nan")),
+        r"config/methods.yaml: agd_sbcd.params.gamma: expected a finite number, got nan",
+    ),
+    "endless epochs": (
+        "scales/default.yaml", lambda c: c["experiments"]["race-gen"].update(epochs=float("inf")),
+        r"default.yaml: experiments.race-gen.epochs: expected a finite number, got inf",
+    ),
+    "no step at a scale": (
+        "scales/default.yaml",
+        lambda c: c["experiments"]["race-gen"].update(params={"agd_sbcd": {"T": 0}}),
+        r"config/scales/default.yaml: agd_sbcd.params: T: 0 is less than the minimum of 1",
+    ),
 }  # fmt: skip
 
 
@@ -122,13 +164,88 @@ def test_a_mistake_is_one_sentence(tree, case):
 def test_a_hyper_parameter_that_the_method_lacks(tree):
     change(tree, "methods.yaml", lambda c: c["agd_sbcd"]["params"].update(gama=1))
     with pytest.raises(ConfigurationError, match=r"agd_sbcd.params: 'gama' is unknown.*'gamma'"):
-        check_methods(load(tree, GIVEN))
+        check_names(load(tree, GIVEN))
 
 
 def test_a_linear_method_on_a_network(tree):
     change(tree, "experiments.yaml", lambda c: c["race-gen"].update(model="small"))
     with pytest.raises(ConfigurationError, match="does not handle the model 'module'"):
-        check_methods(load(tree, GIVEN))
+        check_names(load(tree, GIVEN))
+
+
+NAMES = {
+    "loss": (
+        "experiments.yaml", lambda c: c["race-gen"].update(loss="logisitc"),
+        r"config/experiments.yaml: race-gen.loss: 'logisitc' is unknown.*'logistic'",
+    ),
+    "network": (
+        "experiments.yaml", lambda c: c["longtail-gen"].update(model="resnet21"),
+        r"config/experiments.yaml: longtail-gen.model: 'resnet21' is unknown.*'resnet20'",
+    ),
+    "kind of data": (
+        "datasets.yaml", lambda c: c["a9a"].update(kind="libsmv"),
+        r"config/datasets.yaml: a9a.kind: 'libsmv' is unknown.*'libsvm'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_a_name_that_no_code_answers_to(tree, case):
+    name, edit, sentence = NAMES[case]
+    change(tree, name, edit)
+    with pytest.raises(ConfigurationError, match=sentence):
+        check_names(load(tree, GIVEN))
+
+
+def test_a_class_that_is_no_method(tree):
+    change(tree, "methods.yaml", lambda c: c["dca"].update(use="pauc_core.solver:Budget"))
+    sentence = r"config/methods.yaml: dca.use: pauc_core.solver:Budget has no 'goals'"
+    with pytest.raises(ConfigurationError, match=sentence):
+        check_names(load(tree, GIVEN))
+
+
+def test_a_mirror_that_is_not_there(tmp_path, monkeypatch):
+    with pytest.raises(ConfigurationError, match=r"config.yaml: mirror: .* is not there"):
+        check_names(load(ROOT, {**GIVEN, "mirror": str(tmp_path / "nowhere")}))
+    monkeypatch.setenv("PAUC_MIRROR", str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match=r"PAUC_MIRROR: .* is not there"):
+        check_names(load(ROOT, GIVEN))
+    monkeypatch.setenv("PAUC_MIRROR", "https://example.org/mirror")
+    check_names(load(ROOT, {**GIVEN, "mirror": str(tmp_path)}))
+
+
+def test_one_label_needs_no_list(tree):
+    change(tree, "datasets.yaml", lambda c: c["a9a"].update(positive=1, negative="-1"))
+    entry = load(tree, GIVEN).entry("a9a")
+    assert (entry["positive"], entry["negative"]) == ([1], ["-1"])
+
+
+def test_a_key_twice_is_refused_and_a_merged_one_replaced(tmp_path):
+    path = tmp_path / "some.yaml"
+    path.write_text("a: {b: 1}\nc: 2\na: 3\n")
+    with pytest.raises(ConfigurationError, match=r"some.yaml: .*'a' of line 1 again in line 3"):
+        read_mapping(path)
+    path.write_text("a: &a {b: 1}\nc: &c {<<: *a, b: 2}\nd: {<<: *c, b: 3}\n")
+    assert read_mapping(path) == {"a": {"b": 1}, "c": {"b": 2}, "d": {"b": 3}}
+
+
+def test_the_reports_schema_knows_what_the_report_can_draw():
+    """Its words are the report's; a form that only one of them has would pass or be refused."""
+    from pauc_core.report.figures import AXIS
+    from pauc_core.report.layout import DIGITS, FORMS, METRIC_LABEL
+    from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER
+
+    schema = yaml.safe_load((ROOT / "workflow/schemas/reports.schema.yaml").read_text())
+    table, figure, method = (
+        schema["properties"][name]["additionalProperties"]["properties"]
+        for name in ("tables", "figures", "methods")
+    )
+    assert set(table["form"]["enum"]) == set(FORMS)
+    assert set(table["metric"]["enum"]) <= set(DIGITS)
+    assert set(table["metrics"]["items"]["enum"]) == set(METRIC_LABEL)
+    assert set(figure["panels"]["items"]["enum"]) | set(figure["x"]["enum"]) == set(AXIS) - {"sorr"}
+    assert set(method["line"]["enum"]) == set(PLOTLY_LINE)
+    assert set(method["marker"]["enum"]) == set(PLOTLY_MARKER)
 
 
 def test_an_unknown_scale_and_an_unknown_setting():

@@ -1,6 +1,7 @@
 """Every line of config/methods.yaml keeps the contract of a method.
 
-`make check-baseline USE=module:Class PARAMS='{"lr": 0.1}'` runs this file on one from outside.
+`make check-baseline USE=module:Class PARAMS='{"lr": 0.1}'` runs this file on one from outside;
+`IN=folder` says where its module lies.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pauc_core.solver import Budget, State, solve
 from pauc_core.solver.streams import stream
 from pauc_core.suite.checkpoint import FileKeeper
 from pauc_core.suite.configuration import method_class
+from pauc_core.suite.named_code import check_contract
 from tests.problems import linear_problem, picture_problem
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +38,9 @@ def lines() -> dict[str, dict]:
 def cases() -> list:
     found = []
     for name, line in lines().items():
-        cls = method_class(line["use"])
+        place = "USE" if "USE" in os.environ else "config/methods.yaml"
+        cls = method_class(line["use"], place)
+        check_contract(cls, f"{place}: {line['use']}")
         # A line is for one kind of model; which one shows in its name and its parameters.
         deep = "module" in cls.models and ("linear" not in cls.models or name.endswith("_deep"))
         for goal in sorted(cls.goals):

@@ -117,13 +117,7 @@ class Builder:
 
     def table(self, name: str) -> Table:
         config = self.reports.tables[name]
-        form = {
-            "grid": self._grid,
-            "transposed": self._transposed,
-            "exceed": self._exceed,
-            "statistics": self._statistics,
-        }[config["form"]]
-        table: Table = form(name, config)
+        table = FORMS[config["form"]](self, name, config)
         self._note(table, name, config)
         return table
 
@@ -299,6 +293,14 @@ class Builder:
             table.notes.append("Underlined: not in the paper, yet above the best of its methods.")
         if any(cell.stale for row in table.rows for cell in row.cells):
             table.notes.append("† stale: the code has changed since these runs.")
+
+
+FORMS = {
+    "grid": Builder._grid,
+    "transposed": Builder._transposed,
+    "exceed": Builder._exceed,
+    "statistics": Builder._statistics,
+}
 
 
 def _listed(names: list[str]) -> str:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import yaml
-
-
-class ConfigurationError(ValueError):
-    """A mistake in the configuration, in one sentence."""
-
-    def __init__(self, sentence: str) -> None:
-        # Reasons of other libraries are quoted in it and may run over several lines.
-        super().__init__(" ".join(sentence.split()))
+from pauc_core.suite.report_settings import check_reports
+from pauc_core.suite.yaml_files import ConfigurationError, check_schema, read_mapping, unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,23 +130,32 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     root = Path(root)
     schemas = root / "workflow" / "schemas"
     settings = dict(settings)
-    _check(settings, schemas / "settings.schema.yaml", "config/config.yaml")
-    methods = _read(root / "config/methods.yaml")
-    _check(methods, schemas / "methods.schema.yaml", "config/methods.yaml")
-    catalogue = _inherit(_read(root / "config/experiments.yaml"))
-    _check(catalogue, schemas / "experiments.schema.yaml", "config/experiments.yaml")
-    datasets = _read(root / "config/datasets.yaml")
-    _check(datasets, schemas / "datasets.schema.yaml", "config/datasets.yaml")
+    check_schema(settings, schemas / "settings.schema.yaml", "config/config.yaml")
+    methods = read_mapping(root / "config/methods.yaml")
+    check_schema(methods, schemas / "methods.schema.yaml", "config/methods.yaml")
+    ranges = schemas / "hyperparameters.schema.yaml"
+    for name, line in methods.items():
+        _check_ranges(line.get("params", {}), line.get("grid", {}), ranges, "methods.yaml", name)
+    catalogue = _inherit(read_mapping(root / "config/experiments.yaml"))
+    check_schema(catalogue, schemas / "experiments.schema.yaml", "config/experiments.yaml")
+    datasets = read_mapping(root / "config/datasets.yaml")
+    check_schema(datasets, schemas / "datasets.schema.yaml", "config/datasets.yaml")
     plain = [name for name, entry in datasets.items() if "of" not in entry]
     for name, entry in datasets.items():
         if "of" in entry and entry["of"] not in plain:
-            raise _unknown("config/datasets.yaml", f"{name}.of", entry["of"], plain)
+            raise unknown("config/datasets.yaml", f"{name}.of", entry["of"], plain)
+        for key in ("positive", "negative"):
+            if key in entry and not isinstance(entry[key], list):
+                entry[key] = [entry[key]]
     scales = sorted(path.stem for path in (root / "config/scales").glob("*.yaml"))
     if settings["scale"] not in scales:
-        raise _unknown("config/config.yaml", "scale", settings["scale"], scales)
+        raise unknown("config/config.yaml", "scale", settings["scale"], scales)
+    reports = read_mapping(root / "config/reports.yaml")
+    check_schema(reports, schemas / "reports.schema.yaml", "config/reports.yaml")
+    check_reports(reports, methods=methods, experiments=catalogue, scales=scales)
     place = f"config/scales/{settings['scale']}.yaml"
-    overlay = _read(root / place)
-    _check(overlay, schemas / "scale.schema.yaml", place)
+    overlay = read_mapping(root / place)
+    check_schema(overlay, schemas / "scale.schema.yaml", place)
     if overlay["scale"] != settings["scale"]:
         raise ConfigurationError(
             f"{place}: key scale: expected {settings['scale']!r} like the file's name, "
@@ -164,8 +164,11 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     experiments = {}
     for name, budget in overlay["experiments"].items():
         if name not in catalogue:
-            raise _unknown(place, "experiments", name, catalogue)
+            raise unknown(place, "experiments", name, catalogue)
         experiments[name] = _experiment(name, catalogue[name], budget, methods, datasets, place)
+        for method in (*budget.get("params", {}), *budget.get("grids", {})):
+            params, grid = (budget.get(key, {}).get(method, {}) for key in ("params", "grids"))
+            _check_ranges(params, grid, ranges, f"scales/{settings['scale']}.yaml", method)
     return Suite(
         settings=settings,
         scale=overlay["scale"],
@@ -177,42 +180,16 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     )
 
 
-def method_class(use: str) -> Any:
-    """The class behind ``module:Class``."""
+def method_class(use: str, place: str = "config/methods.yaml") -> Any:
+    """The class behind ``module:Class``, which is named at ``place``."""
     module, _, name = use.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            f"config/methods.yaml: use: {use!r} cannot be imported ({error}); expected "
+            f"{place}: use: {use!r} cannot be imported ({error}); expected "
             f"'module:Class' of an importable module."
         ) from error
-
-
-def check_methods(suite: Suite) -> None:
-    """Import every method that is used and see that it fits its experiments (imports torch)."""
-    place = "config/methods.yaml"
-    for experiment in suite.experiments.values():
-        kind = "linear" if experiment.model == "linear" else "module"
-        for name in experiment.methods:
-            line = suite.methods[name]
-            if "use" not in line:
-                continue
-            cls = method_class(line["use"])
-            for what, have, want in (
-                ("goal", cls.goals, experiment.goal),
-                ("model", cls.models, kind),
-            ):
-                if want not in have:
-                    raise ConfigurationError(
-                        f"config/experiments.yaml: {experiment.name}.methods: {name} does not "
-                        f"handle the {what} {want!r}; expected a method for it, {name} handles "
-                        f"{', '.join(sorted(have))}."
-                    )
-            known = set(cls.__dataclass_fields__)
-            used = {*suite.fit_params(experiment, name), *suite.grid(experiment, name)}
-            for param in sorted(used - known):
-                raise _unknown(place, f"{name}.params", param, known)
 
 
 def _experiment(
@@ -226,23 +203,33 @@ def _experiment(
     catalogue = "config/experiments.yaml"
     for method in entry["methods"]:
         if method not in methods:
-            raise _unknown(catalogue, f"{name}.methods", method, methods)
+            raise unknown(catalogue, f"{name}.methods", method, methods)
     for key in ("params", "grids"):
         for method in budget.get(key, {}):
             if method not in entry["methods"]:
-                raise _unknown(place, f"experiments.{name}.{key}", method, entry["methods"])
+                raise unknown(place, f"experiments.{name}.{key}", method, entry["methods"])
     for reference in [*entry["datasets"], *([budget["tune_on"]] if "tune_on" in budget else [])]:
         base, _, task = reference.partition("@")
         if base not in datasets:
-            raise _unknown(catalogue, f"{name}.datasets", base, datasets)
+            raise unknown(catalogue, f"{name}.datasets", base, datasets)
         tasks = _tasks(datasets, base)
         if (task or tasks) and task not in tasks:
-            raise _unknown(catalogue, f"{name}.datasets: task of {base}", task, tasks)
+            raise unknown(catalogue, f"{name}.datasets: task of {base}", task, tasks)
     _check_band(catalogue, name, entry["band"])
     merged = {**entry, **budget}
     merged["datasets"], merged["methods"] = tuple(entry["datasets"]), tuple(entry["methods"])
     merged["seeds"] = tuple(budget["seeds"])
     return Experiment(name=name, **merged)
+
+
+def _check_ranges(
+    params: Mapping[str, Any], grid: Mapping[str, list[Any]], ranges: Path, file: str, method: str
+) -> None:
+    """Raise a hyper-parameter, fixed or of a grid, that lies outside its range."""
+    check_schema(params, ranges, f"config/{file}: {method}.params")
+    for name, values in grid.items():
+        for value in values:
+            check_schema({name: value}, ranges, f"config/{file}: {method}.grid")
 
 
 def _tasks(datasets: Mapping[str, Any], base: str) -> list[str]:
@@ -272,7 +259,7 @@ def _inherit(catalogue: dict[str, Any]) -> dict[str, Any]:
         entry = dict(_mapping(entry, "config/experiments.yaml", name))
         parent = entry.pop("like", None)
         if parent is not None and parent not in list(resolved):
-            raise _unknown("config/experiments.yaml", f"{name}.like", parent, resolved)
+            raise unknown("config/experiments.yaml", f"{name}.like", parent, resolved)
         resolved[name] = {**(resolved[parent] if parent else {}), **entry}
     return resolved
 
@@ -281,47 +268,6 @@ def _mapping(entry: Any, place: str, key: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise ConfigurationError(f"{place}: {key}: expected a mapping, got {type(entry).__name__}.")
     return entry
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ConfigurationError(
-            f"{path}: cannot be read as YAML ({error}); repair the file."
-        ) from error
-    if not isinstance(content, dict):
-        raise ConfigurationError(
-            f"{path}: expected a mapping of names, got {type(content).__name__}."
-        )
-    return content
-
-
-def _check(content: Any, schema_path: Path, place: str) -> None:
-    schema = yaml.safe_load(schema_path.read_text())
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(content), key=_depth)
-    if not errors:
-        return
-    error = errors[0]
-    key = ".".join(str(step) for step in error.absolute_path) or "(top)"
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = list(error.schema.get("properties", {}))
-        extra = next(name for name in error.instance if name not in known)
-        raise _unknown(place, key, extra, known)
-    raise ConfigurationError(f"{place}: {key}: {error.message[:200]}; see {schema_path.name}.")
-
-
-def _depth(error: jsonschema.ValidationError) -> int:
-    return -len(error.absolute_path)
-
-
-def _unknown(place: str, key: str, name: Any, known: Iterable[Any]) -> ConfigurationError:
-    names = [str(x) for x in known]
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
-    hint = f"; the nearest known name is {near[0]!r}" if near else ""
-    return ConfigurationError(
-        f"{place}: {key}: {str(name)!r} is unknown; expected one of {len(names)} known names{hint}."
-    )
 
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:

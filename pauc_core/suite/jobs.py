@@ -12,7 +12,7 @@ from pathlib import Path
 from pauc_core.data.errors import DataError
 from pauc_core.suite.child import MachineError
 from pauc_core.suite.columns import ColumnError
-from pauc_core.suite.configuration import ConfigurationError
+from pauc_core.suite.yaml_files import ConfigurationError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EXPLAINED = (DataError, ConfigurationError, ColumnError, MachineError)

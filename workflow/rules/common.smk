@@ -12,6 +12,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 from pauc_core.suite.provenance import code_digest, run_digest
 from pauc_core.suite import columns, configuration, run_spec
+from pauc_core.suite.yaml_files import ConfigurationError, read_mapping
 
 
 wildcard_constraints:
@@ -30,8 +31,11 @@ try:
     SUITE = configuration.load(ROOT, SETTINGS)
     # It imports torch, for which the parsing of every job would wait.
     if workflow.is_main_process:
-        configuration.check_methods(SUITE)
-except configuration.ConfigurationError as error:
+        from pauc_core.suite.named_code import check_names
+
+        read_mapping(ROOT / "config/config.yaml")
+        check_names(SUITE)
+except ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 RESULTS = SUITE.results
 if SETTINGS.get("mirror"):
