@@ -128,6 +128,10 @@ BREAKS = {
         "reports.yaml", lambda c: c["tables"]["table2"].pop("metric"),
         r"config/reports.yaml: tables.table2: 'metric' is a required property",
     ),
+    "a download without a checksum": (
+        "datasets.yaml", lambda c: c["a9a"]["files"][0].pop("sha256"),
+        r"config/datasets.yaml: a9a.files.0: 'sha256' is a required property",
+    ),
     "negative mu": (
         "methods.yaml", lambda c: c["agd_sbcd"]["params"].update(mu=-1),
         r"config/methods.yaml: agd_sbcd.params: mu: -1 is less than or equal to the minimum of 0",

@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pauc_core.data.download import UNPACKERS, Unreachable, copy_local, download, matches
+from pauc_core.data.contents import in_mirror
+from pauc_core.data.download import (
+    UNPACKERS,
+    Unreachable,
+    checksum_of,
+    copy_local,
+    download,
+    matches,
+)
 from pauc_core.data.errors import DataError
 from pauc_core.data.films import shrink
 from pauc_core.data.generate import generate
@@ -91,6 +99,9 @@ def one_of(
         target = folder / file["name"]
         if target.exists():
             if matches(target, file):
+                again = in_mirror(file["name"], folder.name, mirror)
+                if again and checksum_of(file) is None:  # it may have been edited there
+                    copy_local(again, target, file)
                 return target
             tried.append(f"{target}: its checksum is not the expected one")
     for pattern in item.get("accept", []):

@@ -1,3 +1,6 @@
+from pauc_core.data.contents import editable_content
+
+
 localrules:
     fetch,  # the nodes of a cluster seldom have a network
 
@@ -12,10 +15,13 @@ rule fetch:
     params:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
         raw=lambda wildcards, output: str(Path(output[0]).parents[1]),
+        # Snakemake compares values: a file that was edited makes fetch, and what follows, run.
         digest=lambda wildcards: (
             digest("pauc_core.data.generate")
             if "generate" in SUITE.entry(wildcards.stored)
-            else None
+            else editable_content(
+                SUITE.entry(wildcards.stored), Path(RAW), os.environ.get("PAUC_MIRROR")
+            )
         ),
     script:
         "../scripts/fetch.py"
