@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from scipy import stats
 from pauc_core.report.budgets import sentence
 from pauc_core.report.compare import COLUMNS
 from pauc_core.report.frames import ReportError, load_collected, load_reference, load_reports
-from pauc_core.report.layout import Table, show
+from pauc_core.report.layout import Cell, Row, Table, show
 from pauc_core.report.measured import exceed_times
 from pauc_core.report.readme import BEGIN, END, update_readme
 from pauc_core.report.report import Report, build_report, write_tables
-from pauc_core.report.tables import to_latex, to_markdown
+from pauc_core.report.tables import plain_md, to_latex, to_markdown
 from pauc_core.suite import configuration
 from tests.collected_fixture import write_collected
 
@@ -218,6 +219,23 @@ def test_latex_is_balanced_and_escaped(real: Path) -> None:
         }
         assert widths == {len(table.columns) + 2}
         assert "_" not in body.replace(r"\_", "")
+
+
+def test_labels_with_marks_stay_text_in_markdown_and_latex() -> None:
+    label = r"a|b <b>x</b> *y* `z` _w_ [l](u) 5%_of {all} \alpha ^~"
+    row = Row(label, label, "measured", [Cell(label, best=True)])
+    table = Table("own", label, "Method", [label], [row], [label], [label])
+    text = to_markdown(table)
+    cells = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in cells} == {5}
+    assert "<b>" not in text
+    assert "SVM_pAUC" in plain_md("SVM_pAUC")
+    for mark in ("*y", "`z", "_w", "](u)"):
+        assert text.count(mark) == text.count("\\" + mark)
+    tex = to_latex(table)
+    for name in ("textbar", "textless", "textgreater", "textbackslash", "textasciitilde"):
+        assert rf"\{name}{{}}" in tex
+    assert r"\textbackslash{}alpha \^{}\textasciitilde{}" in tex
 
 
 def test_comparison_file_has_its_columns(real: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd.function import once_differentiable
 
 from pauc_core.objective import pauc_loss_grad
 from pauc_core.objective.losses import get_loss
@@ -18,7 +17,8 @@ class PartialAUCLoss(torch.nn.Module):
     ``loss(scores, targets)`` takes scores of any floating type on any device and targets of the
     same number of elements, true (or 1) for the positives. The band's ranks are taken among the
     negatives of this call. Value and gradient are computed in float64 on the CPU and handed back
-    in the type and on the device of the scores; there is no second derivative.
+    in the type and on the device of the scores. There is no second derivative: a backward pass with
+    create_graph=True raises.
 
     Parameters
     ----------
@@ -82,8 +82,14 @@ class _ExactLoss(torch.autograd.Function):
         return scores.new_tensor(value)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, upstream: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        # Grad mode is on in a backward pass under create_graph=True alone. There the slopes would
+        # pass for constants, and whatever else the graph holds would hide that a term is missing.
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "PartialAUCLoss has no second derivative; expected a backward pass without "
+                "create_graph=True."
+            )
         (slopes,) = ctx.saved_tensors
         return upstream * slopes, None, None, None, None
 

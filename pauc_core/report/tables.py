@@ -5,11 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from itertools import groupby
 
 from pauc_core.report.layout import Cell, Row, Table
 
 LINE = "not in the paper"
+TEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\^{}", "|": r"\textbar{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "±": r"$\pm$", "†": r"$^\dagger$",
+}  # fmt: skip
+MD_MARKS = re.compile(r"[\\|*`]|\](?=[(\[])|(?<!\w)_|_(?!\w)")  # _ inside a word is itself
 
 
 def blocks(table: Table) -> list[tuple[str, list[Row]]]:
@@ -36,8 +43,9 @@ def _numbers(cell: Cell) -> list[str]:
 
 def to_markdown(table: Table) -> str:
     """GitHub's tables; the paper's line under each measured one."""
-    heads = ["", table.stub, "", *table.columns]
-    lines = [f"### {heading(table)}", "", *[f"**{warning}**\n" for warning in table.warnings]]
+    heads = ["", *map(plain_md, [table.stub, "", *table.columns])]
+    lines = [f"### {plain_md(heading(table))}", ""]
+    lines += [f"**{plain_md(warning)}**\n" for warning in table.warnings]
     lines += ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     for block, rows in blocks(table):
         last, extra = None, False
@@ -47,15 +55,15 @@ def to_markdown(table: Table) -> str:
                 lines.append(f"| | *{LINE}* |" + " |" * (len(heads) - 2))
             label = row.label if row.label != last else ""
             cells = [_md(cell, row.kind) for cell in row.cells]
-            start = [block if i == 0 else "", label, row.kind]
+            start = [plain_md(block) if i == 0 else "", plain_md(label), row.kind]
             lines.append("| " + " | ".join([*start, *cells]) + " |")
             last = row.label
-    lines += ["", *[f"- {note}" for note in table.notes], ""]
+    lines += ["", *[f"- {plain_md(note)}" for note in table.notes], ""]
     return "\n".join(lines)
 
 
 def _md(cell: Cell, kind: str) -> str:
-    text = cell.text + (" †" if cell.stale else "")
+    text = plain_md(cell.text) + (" †" if cell.stale else "")
     if not cell.text:
         return ""
     if cell.best:
@@ -63,6 +71,11 @@ def _md(cell: Cell, kind: str) -> str:
     if cell.above:
         return f"<u>{text}</u>"
     return f"*{text}*" if kind == "paper" else text
+
+
+def plain_md(text: str) -> str:
+    """Plain text for Markdown: nothing in it ends a cell, begins markup or an HTML tag."""
+    return MD_MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
 
 
 def heading(table: Table) -> str:
@@ -112,13 +125,7 @@ def _tex(cell: Cell, kind: str) -> str:
 
 def escape(text: str) -> str:
     """Plain text for LaTeX."""
-    for mark, tex in (
-        ("\\", r"\textbackslash "), ("&", r"\&"), ("%", r"\%"), ("#", r"\#"), ("_", r"\_"),
-        ("$", r"\$"), ("{", r"\{"), ("}", r"\}"), ("~", r"\textasciitilde "), ("^", r"\^{}"),
-        ("±", r"$\pm$"), ("†", r"$^\dagger$"),
-    ):  # fmt: skip
-        text = text.replace(mark, tex)
-    return text
+    return "".join(TEX.get(mark, mark) for mark in " ".join(text.split()))
 
 
 FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
