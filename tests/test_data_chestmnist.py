@@ -14,7 +14,7 @@ from pauc_core.data.features import extract_features
 from pauc_core.data.prepare import prepare
 from pauc_core.data.prepared import TEST, TRAIN, VALID, load_prepared
 from pauc_core.suite.runner import run_seeds
-from tests.test_runner import cell, lines
+from tests.test_runner import lines, spec
 
 ROWS = {"train": 240, "val": 60, "test": 100}
 ENTRY = {
@@ -132,9 +132,9 @@ def test_it_goes_through_features_and_fits(tmp_path):
     assert auc["D1"] > 0.9
     made = load_prepared(tmp_path / "made", verify=True)
     np.testing.assert_array_equal(made.part, load_prepared(tmp_path / "films").part)
-    spec = cell("pauc_core.agd_sbcd:AGDSBCD", dataset="made@D1")
+    run = spec("pauc_core.agd_sbcd:AGDSBCD", dataset="made@D1")
     values = {"mu": 1000, "gamma": 2000, "c": 1.0, "T": 50, "I": 20, "J": 20}
-    run_seeds(spec, values, [0, 1], tmp_path / "made", tmp_path / "out")
+    run_seeds(run, values, [0, 1], tmp_path / "made", tmp_path / "out")
     for line in lines(tmp_path / "out"):
         assert line["outcome"] == "budget"
         assert (line["n_valid"], line["n_test"]) == (60, 100)

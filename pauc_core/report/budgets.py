@@ -48,7 +48,7 @@ def sentence(collected: Collected, experiment: str) -> str:
     trials = collected.trials[collected.trials.experiment == experiment]
     if trials.empty:
         return f"{text}; nothing was tuned."
-    counts = trials.groupby(["dataset", "method"]).size()
+    counts = trials.groupby(["dataset", "method", "seed"], dropna=False).size()
     text += f"; {span(counts.min(), counts.max())} trials a method"
     where = sorted(set(trials.dataset))
     text += f", on {', '.join(where)} alone" if len(where) < runs.dataset.nunique() else ""

@@ -43,6 +43,7 @@ def _trials(
 ) -> list[dict[str, Any]]:
     t = collected.trials
     trials = t[(t.experiment == task[0]) & (t.dataset == task[1]) & (t.method == rival)]
+    trials = trials[trials.seed.isna() | (trials.seed == TUNING_SEED)]
     trace = collected.trace(*task, method)
     trace = trace[trace.seed == TUNING_SEED]
     rows = []
