@@ -59,7 +59,7 @@ def seeds_interval(
     seeds, rows = float(d.var(ddof=1)) / d.size, row_standard_error**2
     if not math.isfinite(rows):
         return _unbounded(d, "a class has a single test row or group, which shows no spread")
-    if not seeds + rows > 0.0:
+    if _none(seeds + rows, d):
         return _unbounded(d, "all seeds and rows are alike, which shows no spread")
     share = seeds / (seeds + rows)
     df = (d.size - 1) / share**2 if share > 1e-100 else math.inf
@@ -85,7 +85,7 @@ def folds_interval(
     square = max(float(d.var(ddof=1)), float((errors**2).mean())) / d.size
     if not math.isfinite(square):
         return _unbounded(d, "a class has a single test row or group, which shows no spread")
-    if not square > 0.0:
+    if _none(square, d):
         return _unbounded(d, "all folds and rows are alike, which shows no spread")
     return _student(d, square, d.size - 1.0, level, math.nan, math.nan)
 
@@ -125,6 +125,11 @@ def _student(
     reach = float(stdtrit(df, (1.0 + level) / 2.0)) * error
     p_value = 2.0 * float(stdtr(df, -abs(value) / error))
     return Repeated(value, error, value - reach, value + reach, p_value, df, seeds, rows, "")
+
+
+def _none(square: float, d: np.ndarray) -> bool:
+    """Whether a variance is 0, or no more than rounding makes of equal numbers."""
+    return square <= (1e-12 * float(np.abs(d).max())) ** 2
 
 
 def _unbounded(d: np.ndarray, doubt: str) -> Repeated:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import pauc_core
 from pauc_core.influence import influence, row_standard_error
@@ -103,6 +104,36 @@ def test_standard_error_comes_from_the_influence(band):
     assert row_standard_error(y, one) == pytest.approx(expected)
     found = compare_pauc(y, a, b, **as_band(band))
     assert found.standard_error == pytest.approx(row_standard_error(y, one - two))
+
+
+@pytest.mark.parametrize("band", BANDS)
+def test_the_ends_follow_from_satterthwaites_degrees_of_freedom(band):
+    y, a, b = drawn(25, 60, models=2)
+    one, two = (influence(y, s, **as_band(band)) for s in (a, b))
+
+    def moments(values):
+        """Squared standard error of a mean, and the variance of that square."""
+        n = values.size
+        square = values.var(ddof=1) / n
+        fourth = ((values / n * math.sqrt(n / (n - 1))) ** 4).sum()
+        return square, max(fourth - square**2 / n, 0.0), 2 * square**2 / (n - 1)
+
+    def quantile(square, noise):
+        return stats.t.ppf(0.975, 2 * square**2 / noise)
+
+    (pos, _, usual), (neg, noise, _) = moments(one[y]), moments(one[~y])
+    t = quantile(pos + neg, usual + max(2 * noise, 4 * neg**2 / (60 * (band[1] - band[0]))))
+    found = pauc_interval(y, a, **as_band(band))
+    reach = t * math.sqrt(pos + neg) / (found.value * (1 - found.value))
+    odds = found.value / (1 - found.value)
+    for end, sign in ((found.low, -1), (found.high, 1)):
+        assert end / (1 - end) == pytest.approx(odds * math.exp(sign * reach))
+
+    parts = [moments((one - two)[members]) for members in (y, ~y)]
+    square = sum(part for part, _, _ in parts)
+    t = quantile(square, sum(max(noise, usual) for _, noise, usual in parts))
+    told = compare_pauc(y, a, b, **as_band(band))
+    assert told.high - told.difference == pytest.approx(t * math.sqrt(square))
 
 
 # ---- groups --------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ def test_folds_take_the_larger_variance():
         (folds_interval([0.3], [0.01]), "one fold"),
         (seeds_interval([0.3, 0.3], 0.0), "all seeds and rows are alike"),
         (folds_interval([0.3, 0.3], [0.0, 0.0]), "all folds and rows are alike"),
+        (seeds_interval([0.3, 0.1 + 0.2], 0.0), "all seeds and rows are alike"),
         (seeds_interval([0.3, 0.4], math.inf), "single test row or group"),
         (folds_interval([0.3, 0.4], [0.1, math.inf]), "single test row or group"),
     ],
