@@ -6,9 +6,8 @@ from pathlib import Path
 # Snakemake puts the Snakefile's folder first on this process's path but last on a script's, where an
 # installed pauc_core would come before the one whose digests are taken here, and guests would be
 # found by grace. A job on a cluster reads this file too.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
-)
+given = filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
+os.environ.update(PYTHONPATH=os.pathsep.join(given))
 
 from pauc_core.suite.provenance import code_digest, run_digest
 from pauc_core.suite import columns, configuration, run_spec
