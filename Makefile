@@ -8,10 +8,11 @@ BIN := .venv/bin
 LAUNCH := $(BIN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce run test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
+	@echo "make run SCALE=open [CONFIG='mirror=...'] [ARGS='-n']    any scale, settings and arguments of Snakemake"
 	@echo "make test         lint, tests and one smoke run of the workflow"
 	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
@@ -33,6 +34,11 @@ $(STAMP): requirements.lock pyproject.toml
 reproduce: $(STAMP)
 	$(LAUNCH) --cores $(CORES)
 	@echo "Done. Open results/default/report/index.html"
+
+# Any scale and target through the launcher, which clears up after a killed run; ARGS are
+# Snakemake's, as in make run SCALE=open ARGS='-n -- linear'.
+run: $(STAMP)
+	$(LAUNCH) --cores $(CORES) --config scale=$(or $(SCALE),default) $(CONFIG) $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -270,6 +270,23 @@ def test_a_mistake_stops_before_any_job(smoke):
     assert "the nearest known name is 'open'" in done.stdout + done.stderr
 
 
+def test_a_folder_with_a_space_is_refused_in_a_sentence(tmp_path):
+    done = snakemake(copy_project(tmp_path / "a folder"), "-n")
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "has a space in it, with which no job can start: move the project" in said
+    assert "Traceback" not in said
+
+
+def test_make_run_hands_settings_and_arguments_to_the_launcher():
+    words = ("SCALE=open", "CONFIG=mirror=somewhere", "ARGS=-n -- linear")
+    done = subprocess.run(["make", "-n", "run", *words], cwd=ROOT, capture_output=True, text=True)
+    launched = (
+        "pauc_core.suite.launch --cores all --config scale=open mirror=somewhere -n -- linear"
+    )
+    assert launched in done.stdout, done.stdout + done.stderr
+
+
 NEW = '''"""Scores by the first feature."""
 
 from dataclasses import dataclass

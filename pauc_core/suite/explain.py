@@ -84,8 +84,8 @@ def again(suite: Suite, line: dict[str, Any]) -> dict[str, Any]:
     data = Path(suite.results, "data", suite.base_dataset(line["dataset"]))
     if not (data / "meta.json").is_file():
         raise ValueError(
-            f"Not run again: {data} is not prepared; make it with snakemake --cores all --config "
-            f"scale={suite.scale} -- {data}/meta.json."
+            f"Not run again: {data} is not prepared; make it with make run "
+            f"SCALE={suite.scale} ARGS='-- {data}/meta.json'."
         )
     found: dict[str, Any] = run_one(run, line["params"], line["seed"], data)["summary"]
     return found

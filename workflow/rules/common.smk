@@ -1,6 +1,7 @@
 import functools
 import math
 import os
+import sys
 from pathlib import Path
 
 # Snakemake puts the Snakefile's folder first on this process's path but last on a script's, where an
@@ -24,6 +25,13 @@ wildcard_constraints:
 
 
 ROOT = Path(workflow.basedir)
+# Snakemake starts a script's interpreter unquoted: every job would die without saying why.
+for place in (ROOT, Path.cwd(), Path(sys.executable).parent):
+    if any(mark.isspace() for mark in str(place)):
+        raise WorkflowError(
+            f"The path {str(place)!r} has a space in it, with which no job can start: move the "
+            "project to a folder without one."
+        )
 ENV = "../envs/suite.yaml"
 SETTINGS = configuration.settings(config)
 try:
