@@ -26,6 +26,7 @@ def editable_content(
         return {"path": _digest(path)} if path.exists() else None
     if "generate" in entry:
         return None
+    mirror = mirror or os.environ.get("PAUC_MIRROR") or None  # as fetch has it
     found = {}
     for item in entry.get("files", []):
         folder = Path(raw_dir) / item.get("folder", entry.get("folder", ""))

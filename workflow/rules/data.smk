@@ -19,9 +19,7 @@ rule fetch:
         digest=lambda wildcards: (
             digest("pauc_core.data.generate")
             if "generate" in SUITE.entry(wildcards.stored)
-            else editable_content(
-                SUITE.entry(wildcards.stored), Path(RAW), os.environ.get("PAUC_MIRROR")
-            )
+            else editable_content(SUITE.entry(wildcards.stored), Path(RAW))
         ),
     script:
         "../scripts/fetch.py"
