@@ -39,7 +39,7 @@ def two_kinds(seed: int, rows: int = 6000) -> tuple[np.ndarray, np.ndarray]:
     return x * [1.0, 10.0, 0.1, 1.0, 3.0, 1.0] + 5.0, y
 
 
-@parametrize_with_checks([PartialAUCClassifier()])
+@parametrize_with_checks([PartialAUCClassifier(max_iter=10)])
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

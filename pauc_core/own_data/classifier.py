@@ -23,7 +23,7 @@ from pauc_core.own_data.threshold import at_least_cost, at_rate
 
 FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
 SURROGATES = ("sigmoid", "logistic")
-PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 USUAL_PENALTY = 1.0  # where there are too few rows to choose one
 USUAL_FPR = 0.05
 
