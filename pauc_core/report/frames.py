@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ PROVENANCE = {
     "generated": "generated data",
     "own": "own data",
 }
+OF_THE_PAPER = re.compile(r"(table|figure)\d+")  # shown whatever ran
 FINE = ("converged", "budget")  # outcomes of a run that went as it should
 
 
@@ -137,6 +139,27 @@ class Reports:
                 f"{', '.join(self.sources)}."
             )
         return self.sources[name]
+
+    def filled(self, ran: set[str]) -> Reports:
+        """Without tables and figures that are not the paper's and of whose sources nothing ran."""
+
+        def shown(name: str, sources: list[str]) -> bool:
+            found = {self.sources[source].experiment for source in sources}
+            return bool(OF_THE_PAPER.fullmatch(name) or not found or found & ran)
+
+        return replace(
+            self,
+            tables={
+                name: entry
+                for name, entry in self.tables.items()
+                if shown(name, [part["source"] for part in entry["parts"]])
+            },
+            figures={
+                name: entry
+                for name, entry in self.figures.items()
+                if shown(name, [entry["source"]] if "source" in entry else [])
+            },
+        )
 
     def order(self, method: str) -> tuple[int, str]:
         """Place of a method in every list: as configured, then by name."""

@@ -1,7 +1,13 @@
 "use strict";
 (async () => {
-  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
-  const data = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  function unpacked(id) {
+    const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")));
+  }
+  const library = document.createElement("script");
+  library.textContent = await unpacked("plotly").text();
+  document.head.append(library);
+  const data = await unpacked("data").json();
   const at = (id) => document.getElementById(id);
   const layout = {
     margin: { l: 70, r: 20, t: 20, b: 50 },

@@ -133,6 +133,11 @@ def small_enough(page: str) -> str:
     return page
 
 
+def packed(text: str) -> str:
+    """A text for the page's script to unpack: browsers know gzip themselves."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
 def embed(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
@@ -186,8 +191,8 @@ def render(
         failures=payload.failures(collected),
         stale=sorted({"/".join(c) for c in stale[payload.KEYS].itertuples(index=False)}),
         runs=len(collected.summaries),
-        data=base64.b64encode(gzip.compress(data.encode("utf-8"), mtime=0)).decode("ascii"),
-        plotly=plotly.offline.get_plotlyjs(),
+        data=packed(data),
+        plotly=packed(plotly.offline.get_plotlyjs()),
         script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
     )

@@ -102,7 +102,8 @@ def build_report(
     """The report on the collected frames of a scale."""
     collected = load_collected(collected_dir)
     reports = load_reports(reports_config, str(collected.meta.get("scale", "default")))
-    return Report(collected, reports, load_reference(reference_dir))
+    ran = set(collected.summaries.experiment)
+    return Report(collected, reports.filled(ran), load_reference(reference_dir))
 
 
 def write_report(report: Report, out: str | Path) -> None:
