@@ -254,26 +254,3 @@ def same_convolution(x: np.ndarray, weight: np.ndarray, stride: int, groups: int
             if 0 <= y < height and 0 <= z < width:
                 out[r, c, i, j] += weight[c, k, a, b] * x[r, first + k, y, z]
     return out
-
-
-def placements(
-    positive: np.ndarray, scores: np.ndarray, low: float, high: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each positive's share of the band below it; each negative's share of positives above it.
-
-    The latter is winsorised at the scores where the band ends. Ties count one half.
-    """
-    p, q = scores[positive], scores[~positive]
-    falling = np.sort(q)[::-1]
-    size = len(q)
-    v = []
-    for one in p:
-        above = np.sum(q > one) + np.sum(q == one) / 2
-        v.append((high * size - min(max(above, low * size), high * size)) / ((high - low) * size))
-    top = falling[min(int(low * size), size - 1)]
-    bottom = falling[int(np.ceil(high * size)) - 1]
-    u = []
-    for one in q:
-        place = min(max(one, bottom), top)
-        u.append((np.mean(p > place) + np.mean(p == place) / 2) / (high - low))
-    return np.array(v), np.array(u)

@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from pauc_core import pauc, pauc_loss, pauc_loss_grad
+from pauc_core.intervals import pauc_interval
 from pauc_core.models.scaled_rows import ScaledRows, exact_product
 from pauc_core.solver.choice import Seen, choose, gap, look_at, pool
 from pauc_core.solver.path import Training, fit_band, fit_logistic, follow
-from tests.oracles import placements
 from tests.test_estimator import BAND, two_kinds
 
 
@@ -122,18 +122,14 @@ def test_the_path_rises_and_shrinks():
 
 
 @pytest.mark.parametrize("band", [(0.05, 0.5), (0.0, 0.1), (0.0, 1.0), (0.301, 0.309)])
-def test_a_look_is_the_metric_and_the_slow_placements(band):
+def test_a_look_is_the_metric_and_its_standard_error(band):
     rng = np.random.default_rng(1)
     y = rng.random(300) < 0.3
     scores = (rng.normal(size=300) + y).round(1 if band == (0.0, 1.0) else 9)
     seen = look_at(y, scores, *band)
     assert seen.value == pauc(y, scores, fpr_low=band[0], fpr_high=band[1])
-    v, u = placements(y, scores, *band)
-    np.testing.assert_allclose(seen.positives, v - v.mean(), atol=1e-12)
-    np.testing.assert_allclose(seen.negatives, u - u.mean(), atol=1e-12)
-    assert np.mean(v) == pytest.approx(seen.value, abs=1e-9)
-    error = np.sqrt(np.var(v, ddof=1) / y.sum() + np.var(u, ddof=1) / (~y).sum())
-    assert seen.standard_error == pytest.approx(error)
+    found = pauc_interval(y, scores, fpr_low=band[0], fpr_high=band[1])
+    assert seen.standard_error == pytest.approx(found.standard_error)
 
 
 def test_the_standard_error_is_the_spread_over_new_rows():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pauc_core.influence import influence
 from pauc_core.metrics import pauc
 
 TIE = 0.25  # paired standard errors below the best one that still count as equal to it
@@ -26,22 +27,10 @@ class Seen:
 
 
 def look_at(positive: np.ndarray, scores: np.ndarray, low: float, high: float) -> Seen:
-    """See a model by its scores.
-
-    Its pAUC is a mean over positives of the share v_i of the band below them, and over the
-    band's negatives of the share of positives above them, u_j winsorised at the band's ends.
-    """
-    p, q = np.sort(scores[positive]), np.sort(scores[~positive])
-    size = len(q)
-    below = (
-        np.searchsorted(q, scores[positive]) + np.searchsorted(q, scores[positive], "right")
-    ) / 2
-    v = (size * high - np.clip(size - below, size * low, size * high)) / (size * (high - low))
-    first, last = min(int(size * low), size - 1), max(int(np.ceil(size * high)) - 1, 0)
-    clipped = np.clip(scores[~positive], q[size - 1 - last], q[size - 1 - first])
-    at_most = (np.searchsorted(p, clipped) + np.searchsorted(p, clipped, "right")) / 2
-    u = (1.0 - at_most / len(p)) / (high - low)
-    return Seen(pauc(positive, scores, fpr_low=low, fpr_high=high), v - v.mean(), u - u.mean())
+    """See a model by its scores."""
+    rows = influence(positive, scores, fpr_low=low, fpr_high=high)
+    value = pauc(positive, scores, fpr_low=low, fpr_high=high)
+    return Seen(value, rows[positive], rows[~positive])
 
 
 def pool(folds: Sequence[Seen]) -> Seen:
