@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pauc_core.intervals import pauc_interval
 from pauc_core.metrics import positive_mask, roc_curve_points
-from pauc_core.solver.choice import look_at
 
-NORMAL_95 = 1.96
 COLOURS = ("#0072b2", "#d55e00", "#009e73")
 
 
@@ -67,16 +66,14 @@ def plot_band(
     low, high = band
     positive = positive_mask(y_true, pos_label=pos_label)
     values = np.asarray(scores, dtype=np.float64)
-    seen = look_at(positive, values, low, high)
-    reach = NORMAL_95 * seen.standard_error
-    interval = f"{max(seen.value - reach, 0.0):.3f} to {min(seen.value + reach, 1.0):.3f}"
+    found = pauc_interval(positive, values, fpr_low=low, fpr_high=high)
     fpr, tpr = roc_curve_points(positive, values)[:2]
     ends = np.interp([low, high], fpr, tpr)
     inside = (fpr > low) & (fpr < high)
     x, y = (np.concatenate([a[:1], b[inside], a[1:]]) for a, b in ((band, fpr), (ends, tpr)))
     ax.fill_between(
         x, 0.0, y, color=COLOURS[0], alpha=0.25, linewidth=0,
-        label=f"pAUC {seen.value:.3f} ({interval})",
+        label=f"pAUC {found.value:.3f} ({found.low:.3f} to {found.high:.3f})",
     )  # fmt: skip
     ax.plot(fpr, tpr, color="black", linewidth=1.2)
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--")
