@@ -19,6 +19,7 @@ import pandas as pd
 from pauc_core.data.errors import DataError
 from pauc_core.files import atomic_path
 from pauc_core.influence import influence, row_standard_error
+from pauc_core.metrics import pauc
 from pauc_core.repeats import Repeated, folds_interval, seeds_interval
 
 SEEDS, FOLDS = "seeds", "folds"
@@ -37,14 +38,14 @@ class SeedResult:
     @classmethod
     def of(cls, line: Mapping[str, Any], scores: pd.DataFrame) -> SeedResult:
         """From a summary line and its test scores."""
-        labels = scores["label"].to_numpy() == 1
+        labels, values = scores["label"].to_numpy() == 1, scores["score"].to_numpy()
         band = {"fpr_low": line["fpr_low"], "fpr_high": line["fpr_high"]}
         return cls(
             seed=int(line["seed"]),
-            pauc=float(line["pauc_test"]),
+            pauc=pauc(labels, values, **band),
             rows=scores["row"].to_numpy(),
             labels=labels,
-            values=influence(labels, scores["score"].to_numpy(), **band).astype(np.float32),
+            values=influence(labels, values, **band).astype(np.float32),
         )
 
 
