@@ -21,6 +21,7 @@ def write_csv(path: Path, seed: int) -> None:
     path.write_text("\n".join(["a,b,sick", *lines]) + "\n")
 
 
+@pytest.mark.slow
 def test_an_edited_file_is_made_again_and_nothing_else(tmp_path):
     project = tiny_project(tmp_path / "project", ["random_scores"])
     own, mirrored = tmp_path / "own.csv", tmp_path / "mirror/mine/mirrored.csv"

@@ -417,7 +417,7 @@ def test_tiny_subsets_of_real_data(tmp_path):
     edit(
         project / "config/experiments.yaml",
         lambda c: (
-            c["race-open"].update(datasets=["a9a", "w8a", "ijcnn1"]),
+            c["race-open"].update(datasets=["a9a", "w8a-split", "ijcnn1"]),
             c["linear-nih"].update(datasets=["nih-features@D5"]),
         ),
     )
