@@ -79,32 +79,31 @@ def test_unknown_name_is_refused():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_torch_and_the_compiled_scalars_have_the_same_formulas(name):
-    loss, theirs = get_loss(name), get_loss(name).define(torch)
+    loss, theirs = get_loss(name), get_loss(name).formulas(torch)
     z = torch.from_numpy(GAPS)
     lam = np.array([-1.0, 0.0, 1e-12, 0.3, 0.99, 1.0, 7.0, 300.0])
     np.testing.assert_allclose(theirs.value(z), loss.value(GAPS), rtol=1e-13)
     np.testing.assert_allclose(theirs.slope(z), loss.slope(GAPS), rtol=1e-13)
     np.testing.assert_allclose(theirs.gap_at(torch.from_numpy(lam)), loss.gap_at(lam), rtol=1e-12)
-    slope, gap = (njit(function) for function in loss.define(np)[1:])
+    slope, gap = (njit(function) for function in loss.formulas(np)[1:])
     np.testing.assert_allclose([slope(x) for x in GAPS], loss.slope(GAPS), rtol=1e-13)
     np.testing.assert_allclose([gap(x) for x in lam], loss.gap_at(lam), rtol=1e-12)
-    if loss.descent_of_sigma is not None:
-        sigma = 1.0 / (1.0 + np.exp(np.linspace(-8, 8, 33)))
-        np.testing.assert_allclose(
-            loss.descent_of_sigma(sigma), -loss.slope(np.linspace(-8, 8, 33)), rtol=1e-12
-        )
+    if loss.of_sigma is not None:
+        z = np.linspace(-8, 8, 33)
+        (a, b), sigma = loss.of_sigma, 1.0 / (1.0 + np.exp(z))
+        np.testing.assert_allclose(a * sigma + b * sigma**2, -loss.slope(z), rtol=1e-11)
 
 
 def test_a_new_loss_is_one_entry():
     """exp(-2z)-tailed loss log(1 + exp(-2z)) / 2: its entry alone gives sums and gradients."""
 
-    def define(xp):
+    def define(xp, where):
         def value(z):
-            return (xp.where(z < 0, -2 * z, 0.0) + xp.log1p(xp.exp(-xp.abs(2 * z)))) / 2
+            return (where(z < 0, -2 * z, 0.0) + xp.log1p(xp.exp(-xp.abs(2 * z)))) / 2
 
         def slope(z):
             small = xp.exp(-xp.abs(2 * z))
-            return -xp.where(z > 0, small, 1.0) / (1.0 + small)
+            return -where(z > 0, small, 1.0) / (1.0 + small)
 
         return Formulas(value, slope, gap_at=lambda lam: lam)
 

@@ -18,6 +18,7 @@ from pauc_core.agd_sbcd.pairs import PairRows
 from pauc_core.objective.losses import LOSSES
 
 CODES = {name: code for code, name in enumerate(LOSSES)}
+NO_FAST_PATH = (0.0, 0.0)
 
 # Up to this spread of scores the product of two terms 1 + exp(p_i - q_j) is below the largest
 # float64; past it the stable branch takes over.
@@ -81,8 +82,13 @@ def sbcd_block(
         return
     folded = np.zeros((2, calls.v.shape[1]), dtype=rows.kind)
     steps = Steps(*map(float, steps))
-    smooth = LOSSES[loss].descent_of_sigma is not None
-    _cached_block(rows.arrays, calls, w, share, steps, draws, t, folded, CODES[loss], smooth)
+    of_sigma = LOSSES[loss].of_sigma or NO_FAST_PATH
+    _cached_block(rows.arrays, calls, w, share, steps, draws, t, folded, CODES[loss], of_sigma)
+
+
+@njit
+def _pick(condition: bool, yes: float, no: float) -> float:
+    return yes if condition else no  # numpy's where makes arrays of scalars, which takes longer
 
 
 def _one_of(functions: Sequence[Callable[[Any], Any]]) -> Callable[[float, int], float]:
@@ -94,13 +100,8 @@ def _one_of(functions: Sequence[Callable[[Any], Any]]) -> Callable[[float, int],
     return njit(lambda x, code: first(x) if code == 0 else others(x, code - 1))
 
 
-def _never(sigma: float) -> float:
-    return sigma  # fills the place of a loss that has no fast path
-
-
-_slope = _one_of([loss.define(np).slope for loss in LOSSES.values()])
-_gap_at = _one_of([loss.define(np).gap_at for loss in LOSSES.values()])
-_of_sigma = _one_of([loss.descent_of_sigma or _never for loss in LOSSES.values()])
+_slope = _one_of([loss.define(np, _pick).slope for loss in LOSSES.values()])
+_gap_at = _one_of([loss.define(np, _pick).gap_at for loss in LOSSES.values()])
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -110,7 +111,7 @@ def _pair_sums(
     lam: np.ndarray,
     drawn: np.ndarray,
     code: int,
-    smooth: bool,
+    of_sigma: tuple[float, float],
     up: np.ndarray,
     down: np.ndarray,
     shrunk: np.ndarray,
@@ -122,7 +123,9 @@ def _pair_sums(
     """
     low = min(p.min(), q.min())
     high = max(p.max(), q.max())
-    fast = smooth and high - low <= SPREAD
+    a, b = of_sigma
+    bent = a != 1.0 or b != 0.0  # known before the loop: two loops are made of it
+    fast = a != 0.0 and high - low <= SPREAD
     middle, half = 0.5 * (low + high), len(q) // 2
     down[:] = 0.0
     if fast:
@@ -142,7 +145,10 @@ def _pair_sums(
                 one = 1.0 + grown * shrunk[j]
                 two = 1.0 + grown * shrunk[half + j]
                 inverse = 1.0 / (one * two)
-                first, second = _of_sigma(inverse * two, code), _of_sigma(inverse * one, code)
+                first, second = inverse * two, inverse * one
+                if bent:
+                    first *= a + b * first
+                    second *= a + b * second
                 on = 1.0 if q[j] > threshold else 0.0
                 also = 1.0 if q[half + j] > threshold else 0.0
                 first *= on
@@ -230,7 +236,7 @@ def _fold(
 
 
 @njit(error_model="numpy")
-def _block(rows, calls, w, share, steps, draws, first, folded, code, smooth):  # type: ignore[no-untyped-def]
+def _block(rows, calls, w, share, steps, draws, first, folded, code, of_sigma):  # type: ignore[no-untyped-def]
     count, width = calls.v.shape
     count_i, count_j = draws.pos.shape[1], draws.neg.shape[1]
     head = count_i if len(rows.pos_rows) else 0  # sampled rows of positives; none for SoRR
@@ -260,7 +266,7 @@ def _block(rows, calls, w, share, steps, draws, first, folded, code, smooth):  #
                 p[k] = raw[s, k] - offset[s]
             for k in range(count_j):
                 q[k] = rows.signs[neg[k]] * (raw[s, head + k] - offset[s])
-            _pair_sums(p, q, lam, pos, code, smooth, up, down, shrunk, above)
+            _pair_sums(p, q, lam, pos, code, of_sigma, up, down, shrunk, above)
             total = 0.0
             for k in range(head):
                 coef[s, k] = -mean * up[k]
@@ -298,17 +304,11 @@ def _cached(stamps: str) -> Callable[..., None]:
     """
 
     @njit(cache=True, error_model="numpy")
-    def block(rows, calls, w, share, steps, draws, first, folded, code, smooth):  # type: ignore[no-untyped-def]
+    def block(rows, calls, w, share, steps, draws, first, folded, code, of_sigma):  # type: ignore[no-untyped-def]
         _ = stamps
-        _block(rows, calls, w, share, steps, draws, first, folded, code, smooth)
+        _block(rows, calls, w, share, steps, draws, first, folded, code, of_sigma)
 
     return block
 
 
-_cached_block = _cached(
-    " ".join(
-        _stamp(function.__code__)
-        for loss in LOSSES.values()
-        for function in (loss.define, loss.descent_of_sigma or _never)
-    )
-)
+_cached_block = _cached(" ".join(_stamp(loss.define.__code__) for loss in LOSSES.values()))

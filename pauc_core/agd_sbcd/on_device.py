@@ -69,7 +69,7 @@ def pair_means(
 
     ``p`` and ``lam`` are (..., I), ``q`` is (..., J); the means are over all I J pairs.
     """
-    formulas = LOSSES[loss].define(torch)
+    formulas = LOSSES[loss].formulas(torch)
     z = p[..., :, None] - q[..., None, :]
     active = q[..., None, :] > (p - formulas.gap_at(lam))[..., :, None]
     descent = -formulas.slope(z) * active / (z.shape[-1] * z.shape[-2])

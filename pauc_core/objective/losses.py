@@ -47,9 +47,9 @@ class Loss:
     name : str
         The name that configuration files and `get_loss` use.
     define : callable
-        From an array library to the loss's `Formulas` in it.
-    descent_of_sigma : callable, optional
-        -l'(z) as a function of sigma(-z), where there is one: the inner loop's fast path.
+        From an array library and its ``where`` to the loss's `Formulas` in it.
+    of_sigma : pair of floats, optional
+        (a, b) where -l'(z) = a s + b s^2 with s = sigma(-z): the inner loop's fast path.
     tails : pair of Tail, optional
         The sides z > 0 and z < 0, for near-linear sums over all pairs.
     sums : callable, optional
@@ -57,14 +57,18 @@ class Loss:
     """
 
     name: str
-    define: Callable[[Any], Formulas]
-    descent_of_sigma: Callable[[Any], Any] | None = None
+    define: Callable[[Any, Any], Formulas]
+    of_sigma: tuple[float, float] | None = None
     tails: tuple[Tail, Tail] | None = None
     sums: Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]] | None = None
 
+    def formulas(self, xp: Any) -> Formulas:
+        """The loss in numpy or torch."""
+        return self.define(xp, xp.where)
+
     @cached_property
     def _numpy(self) -> Formulas:
-        return self.define(np)
+        return self.formulas(np)
 
     def value(self, z: ArrayLike) -> np.ndarray:
         """l(z), elementwise."""
@@ -85,53 +89,53 @@ def _floating(values: ArrayLike) -> np.ndarray:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _logistic(xp: Any) -> Formulas:
+def _logistic(xp: Any, where: Any) -> Formulas:
     """l(z) = log(1 + exp(-z)), the paper's."""
 
     # exp of a non-positive number only: no overflow, and no loss of the small tail.
     def value(z: Any) -> Any:
-        return xp.where(z < 0, -z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
+        return where(z < 0, -z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
 
     def slope(z: Any) -> Any:
         small = xp.exp(-xp.abs(z))
-        return -xp.where(z > 0, small, 1.0) / (1.0 + small)
+        return -where(z > 0, small, 1.0) / (1.0 + small)
 
     def gap_at(lam: Any) -> Any:
-        return xp.where(lam <= 0, xp.inf, -(lam + xp.log(-xp.expm1(-lam))))
+        return where(lam <= 0, xp.inf, -(lam + xp.log(-xp.expm1(-lam))))
 
     return Formulas(value, slope, gap_at)
 
 
-def _sigmoid(xp: Any) -> Formulas:
+def _sigmoid(xp: Any, where: Any) -> Formulas:
     """l(z) = sigma(-z): bounded, so that a lost pair stops pulling."""
 
     def value(z: Any) -> Any:
         small = xp.exp(-xp.abs(z))
-        return xp.where(z > 0, small, 1.0) / (1.0 + small)
+        return where(z > 0, small, 1.0) / (1.0 + small)
 
     def slope(z: Any) -> Any:
         small = xp.exp(-xp.abs(z))
         return -small / (1.0 + small) ** 2
 
     def gap_at(lam: Any) -> Any:
-        inside = xp.where(lam < 1, xp.log1p(-lam) - xp.log(lam), -xp.inf)
-        return xp.where(lam <= 0, xp.inf, inside)
+        inside = where(lam < 1, xp.log1p(-lam) - xp.log(lam), -xp.inf)
+        return where(lam <= 0, xp.inf, inside)
 
     return Formulas(value, slope, gap_at)
 
 
-def _squared_hinge(xp: Any) -> Formulas:
+def _squared_hinge(xp: Any, where: Any) -> Formulas:
     """l(z) = max(1 - z, 0)^2."""
 
     def value(z: Any) -> Any:
-        return xp.where(z < 1, 1.0 - z, 0.0) ** 2
+        return where(z < 1, 1.0 - z, 0.0) ** 2
 
     def slope(z: Any) -> Any:
-        return -2.0 * xp.where(z < 1, 1.0 - z, 0.0)
+        return -2.0 * where(z < 1, 1.0 - z, 0.0)
 
     def gap_at(lam: Any) -> Any:
         # At lam = 0 a pair beyond the margin has loss 0, not above lam, so it is not active.
-        return xp.where(lam < 0, xp.inf, 1.0 - xp.sqrt(xp.abs(lam)))
+        return where(lam < 0, xp.inf, 1.0 - xp.sqrt(xp.abs(lam)))
 
     return Formulas(value, slope, gap_at)
 
@@ -146,7 +150,7 @@ LOSSES: dict[str, Loss] = {
         Loss(
             "logistic",
             _logistic,
-            descent_of_sigma=lambda s: s,
+            of_sigma=(1.0, 0.0),
             # log(1 + exp(-z)) = sum (-1)^(k+1) exp(-kz) / k for z > 0, and l(z) = -z + l(-z)
             tails=(
                 Tail(0.0, 0.0, lambda k: _alternating(k) / k),
@@ -156,7 +160,7 @@ LOSSES: dict[str, Loss] = {
         Loss(
             "sigmoid",
             _sigmoid,
-            descent_of_sigma=lambda s: s * (1.0 - s),
+            of_sigma=(1.0, -1.0),
             # sigma(-z) = sum (-1)^(k+1) exp(-kz) for z > 0, and l(z) = 1 - l(-z)
             tails=(
                 Tail(0.0, 0.0, lambda k: _alternating(k)),
