@@ -154,6 +154,7 @@ def _tree(text: str) -> str:
     return ast.dump(tree)
 
 
+@cache
 def versions() -> dict[str, str]:
     """Python's version and those of the packages that numbers depend on."""
     found = {"python": platform.python_version()}
