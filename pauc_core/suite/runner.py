@@ -115,9 +115,20 @@ def _run_seed(
 
 
 def run_trials(
-    run: RunSpec, grid: list[dict[str, Any]], seed: int, data: Path, logs: Path, at_once: int
+    run: RunSpec,
+    grid: list[dict[str, Any]],
+    seed: int,
+    data: Path,
+    logs: Path,
+    at_once: int,
+    first: int = 0,
 ) -> list[dict[str, Any]]:
-    """Run a list of hyper-parameters on one seed's split, several at once; one row each."""
+    """Run a list of hyper-parameters on one seed's split, several at once; one row each.
+
+    Trials are numbered from ``first``.
+    """
+    if not grid:
+        return []
     check_data(data)
     logs.mkdir(parents=True, exist_ok=True)
 
@@ -125,10 +136,10 @@ def run_trials(
         call = partial(_with_bar, run, params, seed, data, see_test=False)
         return lambda: _start(run, call, logs / f"trial-{index}.log")
 
-    starters = [starter(index, params) for index, params in enumerate(grid)]
+    starters = [starter(index, params) for index, params in enumerate(grid, first)]
     reports = _from_warm(run, grid[0], data, lambda: run_all(starters, at_once))
     rows = []
-    for index, (params, report) in enumerate(zip(grid, reports, strict=True)):
+    for index, (params, report) in enumerate(zip(grid, reports, strict=True), first):
         summary = (report.value or {"summary": _failure(report)})["summary"]
         rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in TRIAL}})
     return rows
