@@ -284,6 +284,7 @@ def test_intervals_and_losses_exchange_the_classes_too():
     ours, theirs = {"tpr_low": 0.7, "tpr_high": 0.95}, {"fpr_low": 1 - 0.95, "fpr_high": 1 - 0.7}
     for weights in (None, w):
         of = {"sample_weight": weights}
+        assert pauc(y, s, **ours, **of) == pauc(~y, -s, **theirs, **of)
         assert pauc_interval(y, s, **ours, **of) == pauc_interval(~y, -s, **theirs, **of)
         assert compare_pauc(y, s, t, **ours, **of) == compare_pauc(~y, -s, -t, **theirs, **of)
         np.testing.assert_array_equal(
@@ -293,11 +294,13 @@ def test_intervals_and_losses_exchange_the_classes_too():
         ~y, -s, rng=0, repeats=9, **theirs
     )
     p, q = s[y], s[~y]
-    value, by_p, by_q = pauc_loss_grad(p, q, **ours)
-    other = pauc_loss_grad(-q, -p, **theirs)
-    assert value == other[0] == pytest.approx(pauc_loss(p, q, **ours))
-    np.testing.assert_array_equal(by_p, -other[2])
-    np.testing.assert_array_equal(by_q, -other[1])
+    for a, b in ((None, None), (w[y], w[~y])):
+        value, by_p, by_q = pauc_loss_grad(p, q, weights_pos=a, weights_neg=b, **ours)
+        other = pauc_loss_grad(-q, -p, weights_pos=b, weights_neg=a, **theirs)
+        assert value == other[0]
+        assert value == pytest.approx(pauc_loss(p, q, weights_pos=a, weights_neg=b, **ours))
+        np.testing.assert_array_equal(by_p, -other[2])
+        np.testing.assert_array_equal(by_q, -other[1])
 
 
 def test_doubts_and_errors_name_the_classes_as_given():
