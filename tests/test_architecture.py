@@ -16,6 +16,8 @@ STANDARD = set(sys.stdlib_module_names)
 # may import. A room knows those before it and none after it.
 NUMERICS = {"numpy", "scipy", "numba"}
 ROOMS = {
+    "bands": {"numpy"},
+    "labelled": {"numpy"},
     "metrics": {"numpy"},
     "influence": {"numpy"},
     "intervals": {"numpy", "scipy"},
@@ -32,6 +34,8 @@ ROOMS = {
     | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},
 }
 MATHEMATICS = (
+    "bands",
+    "labelled",
     "metrics",
     "influence",
     "intervals",
