@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -62,7 +62,9 @@ def fit_head(
     band = fpr_low, fpr_high
     rows = ScaledRows.fit(features)
     first = np.where(np.isfinite(rows.scale), trained * rows.scale, 0.0)
-    training = Training(rows, positive, ~held_out, *band)
+    training = Training(
+        rows=rows, positive=positive, train=~held_out, fpr_low=fpr_low, fpr_high=fpr_high
+    )
     kinds, found = [(AS_TRAINED, np.inf)], [first]
     for loss in losses:
         fits = follow(training, first, loss=loss, penalties=penalties, max_iter=MAX_ITER, tol=TOL)
@@ -73,7 +75,7 @@ def fit_head(
     chosen = choose(seen, [penalty for _, penalty in kinds])
     (loss, penalty), w = kinds[chosen], found[chosen]
     if refit and chosen:
-        everything = Training(rows, positive, np.ones_like(positive), *band)
+        everything = replace(training, train=np.ones_like(positive))
         w, _ = fit_band(everything, w, loss=loss, penalty=penalty, max_iter=MAX_ITER, tol=TOL)
     coef, offset = trained, 0.0
     if chosen:
