@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -144,3 +145,12 @@ def test_published_lines_are_judged():
         # As it stands in a frame.
         assert not is_stale({**line, "params": json.dumps(line["params"]), "code_digest": present})
     assert not is_stale({**line, "use": "", "code_digest": "shell"}), "a guest has no code here"
+
+
+def test_a_digest_is_worked_out_without_importing_what_it_covers():
+    code = (
+        "import sys; from pauc_core.suite.provenance import run_digest; "
+        "run_digest('baselines.minibatch:Minibatch', model='small', params={}, tuned=True); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

@@ -17,11 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pauc_core.data import prepared
 from pauc_core.data.errors import DataError
-from pauc_core.data.prepared import write_prepared
+from pauc_core.data.prepared import digest, write_prepared
 from pauc_core.files import atomic_path
 from pauc_core.solver.streams import stream
-from pauc_core.suite.child import Child, MachineError
+from pauc_core.suite import runner
+from pauc_core.suite.checked_data import check_data
+from pauc_core.suite.child import Child, MachineError, run_warmed
 from pauc_core.suite.choice import choose, expand, lowest
 from pauc_core.suite.configuration import Experiment
 from pauc_core.suite.one_run import run_one
@@ -150,6 +153,44 @@ def test_bad_luck_is_a_row(data, tmp_path, how, changes, outcome, reason):
     assert (tmp_path / "out/traces.csv").exists()
 
 
+@dataclass(frozen=True, kw_only=True)
+class BadRehearsal(Misbehaved):
+    """Misbehaves on few rows too: while the job warms up."""
+
+    def step(self, problem, state, rng):
+        if self.how == "hang":
+            time.sleep(60)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("how", "outcome"), [("hang", "timeout"), ("die", "failed")])
+def test_a_method_that_is_bad_in_warming_up_takes_no_job_with_it(
+    data, tmp_path, monkeypatch, how, outcome
+):
+    monkeypatch.setattr(runner, "WARM_UP_SECONDS", 0.3)
+    bad = spec("tests.test_runner:BadRehearsal", minutes=0.01)
+    run_seeds(bad, {"how": how}, [0, 1], data, tmp_path / "out")
+    assert [line["outcome"] for line in lines(tmp_path / "out")] == [outcome, outcome]
+
+
+def test_a_machine_that_fails_under_a_warm_job_is_raised():
+    def stopped():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(MachineError, match="SIGKILL"):
+        run_warmed(lambda: None, stopped, seconds=10, memory_mb=4000)
+
+
+def test_children_of_a_warm_job_start_warm():
+    warm = []
+
+    def work():
+        return [Child(lambda: list(warm), seconds=10, memory_mb=4000).wait().value]
+
+    assert run_warmed(lambda: warm.append(1), work, seconds=10, memory_mb=4000) == [[1]]
+    assert warm == []  # this process took no part
+
+
 def test_not_a_number_is_a_row(data, tmp_path):
     run_seeds(spec(), {"bad_at": 3}, [0], data, tmp_path / "out")
     assert lines(tmp_path / "out")[0]["outcome"] == "nonfinite"
@@ -168,6 +209,21 @@ def test_a_damaged_array_is_caught(data, tmp_path):
     (data / "x.npy").write_bytes(content)
     with pytest.raises(DataError, match="checksum"):
         run_seeds(spec(), {}, [0], data, tmp_path / "out")
+
+
+def test_sums_are_taken_once_for_each_version_of_an_array(data, monkeypatch):
+    taken = []
+    monkeypatch.setattr(prepared, "digest", lambda p: taken.append(p.name) or digest(p))
+    check_data(data)
+    assert sorted(taken) == ["part.npy", "x.npy", "y.npy"]
+    check_data(data)
+    assert len(taken) == 3
+    content = bytearray((data / "x.npy").read_bytes())
+    content[-1] ^= 1
+    (data / "x.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"x\.npy does not match its checksum"):
+        check_data(data)
+    assert not (data / "meta.json").exists()
 
 
 def test_a_stopped_machine_is_no_row():

@@ -127,14 +127,23 @@ class _Imports(ast.NodeVisitor):
 
 @cache
 def _source(module: str) -> str | None:
-    """Text of a module, or None where the name is no module (say, a function in one)."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
+    """Text of a module, or None where the name is no module (say, a function in one).
+
+    Python's own search would import what stands before the last dot, torch with it.
+    """
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None:
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin).read_text()
+    if not inner:
+        path = Path(spec.origin or "")
+        return path.read_text() if path.suffix == ".py" else None
+    for place in spec.submodule_search_locations or ():
+        path = Path(place, *inner)
+        for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+            if file.is_file():
+                return file.read_text()
+    return None
 
 
 @cache
@@ -154,6 +163,7 @@ def _tree(text: str) -> str:
     return ast.dump(tree)
 
 
+@cache
 def versions() -> dict[str, str]:
     """Python's version and those of the packages that numbers depend on."""
     found = {"python": platform.python_version()}
