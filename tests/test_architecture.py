@@ -43,7 +43,7 @@ MATHEMATICS = (
 )
 # What a room may know of rooms after it: the suite writes the report that its runs are for.
 BEYOND = {"pauc_core.suite.publish": {"report"}}
-BASELINES = {"numpy", "scipy", "sklearn", "torch", "pauc_core"}
+BASELINES = {"numpy", "scipy", "sklearn", "torch", "xgboost", "pauc_core"}
 
 
 def files(pattern: str) -> list[Path]:
