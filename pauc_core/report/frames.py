@@ -42,6 +42,8 @@ class Collected:
     trials: pd.DataFrame
     datasets: pd.DataFrame
     pairwise: pd.DataFrame
+    bands: pd.DataFrame
+    across: pd.DataFrame
     meta: dict[str, Any]
 
     def runs(
