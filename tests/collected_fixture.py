@@ -107,7 +107,7 @@ def write_collected(
     names = dict.fromkeys(d for sets, _ in experiments(scale).values() for d in sets)
     frames = {
         "summaries": summaries, "traces": traces, "roc": roc, "trials": trials,
-        "datasets": [_dataset(name) for name in names], "pairwise": [],
+        "datasets": [_dataset(name) for name in names], "pairwise": [], "bands": [], "across": [],
     }  # fmt: skip
     made = {"commit": "0" * 12, "versions": {"torch": "2.13.0"}, "machine": {"cores": 2}}
     meta = {

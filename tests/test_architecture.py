@@ -31,7 +31,7 @@ ROOMS = {
     "own_data": NUMERICS | {"sklearn", "pandas", "tqdm", "matplotlib", "threadpoolctl"},
     "suite": NUMERICS | {"torch", "pandas", "tqdm", "yaml", "jsonschema", "threadpoolctl"},
     "report": NUMERICS
-    | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},
+    | {"pandas", "matplotlib", "seaborn", "plotly", "PIL", "jinja2", "yaml", "markupsafe"},
 }
 MATHEMATICS = (
     "bands",
@@ -47,7 +47,7 @@ MATHEMATICS = (
 )
 # What a room may know of rooms after it: the suite writes the report that its runs are for.
 BEYOND = {"pauc_core.suite.publish": {"report"}}
-BASELINES = {"numpy", "scipy", "sklearn", "torch", "pauc_core"}
+BASELINES = {"numpy", "scipy", "sklearn", "torch", "xgboost", "pauc_core"}
 
 
 def files(pattern: str) -> list[Path]:

@@ -252,6 +252,52 @@ def test_the_reports_schema_knows_what_the_report_can_draw():
     assert set(method["marker"]["enum"]) == set(PLOTLY_MARKER)
 
 
+def test_a_guest_of_one_line_runs_wherever_such_guests_are_invited(tree):
+    line = {"use": "baselines.controls:RandomScores", "label": "New", "joins": "linear"}
+    change(tree, "methods.yaml", lambda c: c.update(new=line))
+    suite = load(tree, GIVEN)
+    inviting = {name for name, e in suite.experiments.items() if "new" in e.methods}
+    assert inviting == {"league-gen", "league-gen-030"}
+    assert suite.experiments["league-gen"].methods.count("pauc_path") == 1
+    change(tree, "methods.yaml", lambda c: c["new"].update(joins="networks"))
+    invited = {name for name, e in load(tree, GIVEN).experiments.items() if "new" in e.methods}
+    assert invited == {"chest-gen", "longtail-gen"}
+
+
+def test_the_bands_of_a_league_are_those_of_its_experiments(tree):
+    change(
+        tree,
+        "experiments.yaml",
+        lambda c: c["league-gen"].update(band={"fpr_low": 0.01, "fpr_high": 0.2}),
+    )
+    leagues = load(tree, GIVEN).leagues()
+    assert leagues["league-gen"] == {"league": "small", "bands": [[0.0, 0.3], [0.01, 0.2]]}
+    assert leagues["league-gen-030"] == leagues["league-gen"]
+    assert "linear-gen" not in leagues
+
+
+def test_a_league_of_ranks_is_refused(tree):
+    change(tree, "experiments.yaml", lambda c: c["sorr-gen"].update(league="small"))
+    with pytest.raises(ConfigurationError, match=r"sorr-gen.league: expected a band of rates"):
+        load(tree, GIVEN)
+
+
+def test_the_bands_of_a_league_have_the_same_methods_grids_and_looks():
+    suite = load(ROOT, {**GIVEN, "scale": "open"})
+    by_league = {}
+    for experiment in suite.experiments.values():
+        if experiment.league is not None and experiment.track == "linear":
+            by_league.setdefault(experiment.league, []).append(experiment)
+    assert all(len(found) == 3 for found in by_league.values())
+    for found in by_league.values():
+        first = run_of(suite, found[0], found[0].datasets[0], "agd_sbcd")
+        for other in found[1:]:
+            assert (other.datasets, other.methods) == (found[0].datasets, found[0].methods)
+            run = run_of(suite, other, other.datasets[0], "agd_sbcd")
+            assert (run.looks, run.stages, run.budget) == (first.looks, first.stages, first.budget)
+            assert (other.seeds, other.grids) == (found[0].seeds, found[0].grids)
+
+
 def test_an_unknown_scale_and_an_unknown_setting():
     with pytest.raises(ConfigurationError, match=r"'defualt' is unknown.*'default'"):
         load(ROOT, {**GIVEN, "scale": "defualt"})

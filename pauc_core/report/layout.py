@@ -286,12 +286,12 @@ class Builder:
         beside = any(row.kind == "paper" for row in table.rows)
         table.warnings = [
             # Where only some columns are meant, they are named.
-            (f"{_listed(names)}: " if len(found) > 1 else "") + NOT_THE_PAPERS[whose]
+            (f"{listed(names)}: " if len(found) > 1 else "") + NOT_THE_PAPERS[whose]
             for whose, names in found.items()
             if whose == "generated" or (beside and whose in NOT_THE_PAPERS)
         ]
         for whose, names in found.items():
-            table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {_listed(names)}.")
+            table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {listed(names)}.")
         if any(c.n > 1 for r in table.rows for c in r.cells if r.kind == "measured"):
             table.notes.append("Mean ± standard deviation over seeds; one seed has no deviation.")
         notes = [
@@ -315,7 +315,7 @@ FORMS = {
 }
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     """Dataset names, the tasks of one dataset together: ``nih-features@D1, D2``."""
     tasks: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas", "xgboost-cpu")
 PROJECT = ("pauc_core", "baselines")
 
 # What decides the numbers of every run besides its method: how stored arrays are read and split,

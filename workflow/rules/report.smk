@@ -28,6 +28,7 @@ rule collect:
         scale=SUITE.scale,
         settings=SETTINGS,
         root=str(ROOT),
+        leagues=SUITE.leagues(),
         digest=lambda wildcards: digest("pauc_core.suite.collect"),
     script:
         "../scripts/collect.py"
