@@ -19,7 +19,7 @@ from pauc_core.suite.choice import VALIDATION
 from pauc_core.suite.columns import KEYS, check
 from pauc_core.suite.evidence import SeedResult, pairwise, record, write_records
 from pauc_core.suite.frames import make_frame, write_frames
-from pauc_core.suite.guests import from_scores
+from pauc_core.suite.guests import check_summary
 from pauc_core.suite.provenance import commit, is_stale, machine, versions
 
 RUN = [*KEYS, "chosen_by", "seed"]
@@ -54,7 +54,7 @@ def collect(
             check("summaries", line, path)
             own = scores[scores["seed"] == line["seed"]]
             own = own[own["chosen_by"] == line["chosen_by"]]
-            line = from_scores(line, own, out.parent / "data", path)
+            check_summary(line, own, out.parent / "data", path)
             interval, curve = _test_part(line, own)
             lines.append({**line, **interval, "stale": is_stale(line), "path": _short(path, out)})
             curves.append(curve)

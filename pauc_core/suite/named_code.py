@@ -10,6 +10,7 @@ from pauc_core.data.prepare import LOADERS
 from pauc_core.data.sources import MADE_IN_PREPARE
 from pauc_core.objective import LOSSES
 from pauc_core.suite.configuration import Experiment, Suite, method_class
+from pauc_core.suite.guests import is_guest, program_of
 from pauc_core.suite.yaml_files import ConfigurationError, unknown
 
 # Kinds of entries that no loader reads: features made by a network, and a network's weights.
@@ -29,8 +30,8 @@ def check_names(suite: Suite) -> None:
             raise unknown(place, f"{experiment.name}.loss", experiment.loss, LOSSES)
         _check_model(experiment)
         for name in experiment.methods:
-            if "use" in suite.methods[name]:
-                _check_method(suite, experiment, name)
+            check = _check_guest if is_guest(suite.methods[name]["use"]) else _check_method
+            check(suite, experiment, name)
 
 
 def check_mirror(mirror: str | None, place: str) -> None:
@@ -74,6 +75,31 @@ def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
     used = {*suite.fit_params(experiment, name), *tried}
     for param in sorted(used - known):
         raise unknown("config/methods.yaml", f"{name}.params", param, known)
+
+
+def _check_guest(suite: Suite, experiment: Experiment, name: str) -> None:
+    """See that a guest's program can be started and is asked for what it can give."""
+    use = suite.methods[name]["use"]
+    place = f"config/methods.yaml: {name}.use: {use}"
+    program = program_of(use)
+    if not program.is_file():
+        raise ConfigurationError(
+            f"{place} is not there; expected module:Class, or the path of a guest's program below "
+            "the project's folder."
+        )
+    if not os.access(program, os.X_OK):
+        raise ConfigurationError(f"{place} cannot be executed; make it so with chmod +x {use}.")
+    if suite.stages(experiment, name):
+        raise ConfigurationError(
+            f"config/methods.yaml: {name}.grid: a guest is not tuned; expected params alone: it "
+            "may choose by the validation rows itself."
+        )
+    if (experiment.goal, experiment.model) != ("pauc", "linear"):
+        raise ConfigurationError(
+            f"config/experiments.yaml: {experiment.name}.methods: {name} is a guest, for the goal "
+            f"pauc and rows of features; expected a method for {experiment.goal} and the model "
+            f"{experiment.model}."
+        )
 
 
 def check_contract(cls: Any, place: str) -> None:

@@ -26,6 +26,7 @@ from pauc_core.solver.trace import COLUMNS, Row
 from pauc_core.suite.checkpoint import FileKeeper, fingerprint
 from pauc_core.suite.child import Child, Report, run_all
 from pauc_core.suite.columns import KEYS, check, names
+from pauc_core.suite.guests import is_guest, run_guest
 from pauc_core.suite.one_run import build_method, build_problem, rehearse, run_one
 from pauc_core.suite.provenance import run_digest, versions
 from pauc_core.suite.run_spec import RunSpec
@@ -50,7 +51,8 @@ def run_seeds(
     """
     prepared = check_data(data)
     params_of = values if callable(values) else lambda *_: values
-    _warm_up(run, params_of(seeds[0], run.choices[0]), data)
+    if not is_guest(run.use):
+        _warm_up(run, params_of(seeds[0], run.choices[0]), data)
     lines: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
     scores: list[tuple[Any, ...]] = []
@@ -78,6 +80,9 @@ def _run_seed(
 ) -> dict[str, Any]:
     """One seed in a child, from where it was cut if it was; its summary line is whole."""
     digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
+    if is_guest(run.use):
+        found = run_guest(run, params, seed, data, out)
+        return {**found, "summary": {**_identity(run, params, digest), **found["summary"]}}
     keeper = FileKeeper(
         out / f".checkpoint-{seed}.npz",
         CHECKPOINT_SECONDS,
@@ -85,7 +90,7 @@ def _run_seed(
     )
     call = partial(_with_bar, run, params, seed, data, keeper=keeper)
     report = _start(run, call, out / f"seed-{seed}.log").wait()
-    found: dict[str, Any] = report.value or {
+    found = report.value or {
         "trace": [],
         "scores": [],
         "summary": _failure(report),
