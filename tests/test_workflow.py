@@ -270,6 +270,35 @@ def test_a_mistake_stops_before_any_job(smoke):
     assert "the nearest known name is 'open'" in done.stdout + done.stderr
 
 
+def test_a_failed_attempt_leaves_what_stood_and_ends_with_its_reason(smoke, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(smoke, project)
+    results = project / "results/default"
+    shown = [*results.glob("tables/*"), *results.glob("figures/*"), results / "report/index.html"]
+    before = {path: path.read_bytes() for path in shown}
+    line = "def write_report(report: Report, out: str | Path) -> None:\n"
+    wrong = f'{line}    write_tables(report, out)\n    raise ValueError("It broke.")\n'
+    with changed(project, "pauc_core/report/report.py", lambda text: text.replace(line, wrong)):
+        done = snakemake(project)
+    assert done.returncode != 0
+    assert {path: path.read_bytes() for path in shown} == before
+    said = [line for line in done.stderr.splitlines() if "It broke." in line]
+    assert said[0] == "ValueError: It broke."
+    assert done.stderr.splitlines()[-1] == "Failed: results/default/logs/report.log: It broke."
+    # A fault in what is collected: hundreds of inputs, of which the screen shows one.
+    path = next(results.glob("runs/*/*/*/seeds-0-1/summary.jsonl"))
+    path.write_text(path.read_text().replace('"label"', '"lable"'))
+    done = snakemake(project)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Failed: results/default/logs/collect.log: results/default/runs/")
+    assert "the column 'lable' is unknown; the nearest known name is 'label'" in last
+    assert max(map(len, done.stderr.splitlines())) < 700
+    log = max((project / ".snakemake/log").glob("*.log")).read_text()
+    assert str(next(results.glob("runs/sorr-gen/*/*/seeds-0-1/traces.csv")).name) in log
+    assert len(max(log.splitlines(), key=len)) > 2000, "the log has the inputs"
+    assert {path: path.read_bytes() for path in shown} == before
+
+
 def test_a_folder_with_a_space_is_refused_in_a_sentence(tmp_path):
     done = snakemake(copy_project(tmp_path / "a folder"), "-n")
     assert done.returncode != 0
