@@ -1,8 +1,14 @@
-"""What the settings name is looked up before the first job: classes, losses, kinds, folders."""
+"""What the settings name is looked up before the first job: classes, losses, kinds, folders.
+
+``python -m pauc_core.suite.named_code module:Class [PARAMS]`` looks at one class from outside, for
+`make check-baseline`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +63,7 @@ def _check_model(experiment: Experiment) -> None:
 def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
     """See that a class is a method, handles what it is used for and has its hyper-parameters."""
     use = suite.methods[name]["use"]
-    cls = method_class(use)
+    cls = method_class(use, f"config/methods.yaml: {name}.use")
     check_contract(cls, f"config/methods.yaml: {name}.use: {use}")
     kind = "linear" if experiment.model == "linear" else "module"
     for what, have, want in (
@@ -115,3 +121,32 @@ def check_contract(cls: Any, place: str) -> None:
                 f"{place} has no {attribute!r}; expected a class attribute, the frozenset of those "
                 f"of {words} that it handles."
             )
+
+
+def check_outside(use: str, params: str) -> None:
+    """Raise where a class of `make check-baseline` is no method, or does not take its params."""
+    try:
+        cls = method_class(use, "USE")
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{str(error).rstrip('.')}; IN=folder says where the module lies."
+        ) from error
+    check_contract(cls, f"USE: {use}")
+    try:
+        cls(**json.loads(params or "{}"))
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(
+            f"PARAMS: {params!r} is no JSON ({error}); expected something like '{{\"c\": 1}}'."
+        ) from error
+    except Exception as error:
+        raise ConfigurationError(
+            f"PARAMS: {use} does not take {params or 'no params'} ({error}); expected its "
+            "hyper-parameters as JSON."
+        ) from error
+
+
+if __name__ == "__main__":
+    try:
+        check_outside(*(*sys.argv[1:], "", "")[:2])
+    except ConfigurationError as mistake:
+        sys.exit(str(mistake))
