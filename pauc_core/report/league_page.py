@@ -86,4 +86,3 @@ def payload(tables: LeagueTables) -> dict[str, Any]:
             if key in times
         },
     }
-

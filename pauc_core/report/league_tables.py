@@ -68,8 +68,7 @@ class LeagueTables:
         table = self._table("league", "Task", [self.label(m) for m in methods])
         for task in self.tasks:
             cells = [
-                _cell(task, task.standings[m]) if m in task.standings else Cell("")
-                for m in methods
+                _cell(task, task.standings[m]) if m in task.standings else Cell("") for m in methods
             ]
             _above(task, dict(zip(methods, cells, strict=True)))
             block = f"{task.kind}, FPR in {band_label(task.band)}"

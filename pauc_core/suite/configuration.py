@@ -196,15 +196,15 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     )
 
 
-def method_class(use: str, place: str = "config/methods.yaml") -> Any:
+def method_class(use: str, place: str = "config/methods.yaml: use") -> Any:
     """The class behind ``module:Class``, which is named at ``place``."""
     module, _, name = use.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module may raise anything when it is imported
         raise ConfigurationError(
-            f"{place}: use: {use!r} cannot be imported ({error}); expected "
-            f"'module:Class' of an importable module."
+            f"{place}: {use!r} cannot be imported ({type(error).__name__}: {error}); expected "
+            "'module:Class' of an importable module."
         ) from error
 
 
