@@ -162,7 +162,7 @@ def _summary(
     if failed:
         numbers = dict.fromkeys(numbers, float("nan"))
     return {
-        **cell, "label": cell["method"], "seed": seed, "goal": "pauc", "loss": "logistic",
+        **cell, "label": cell["method"], "seed": seed, "goal": "sorr" if cell["experiment"].startswith("sorr") else "pauc", "loss": "logistic",
         "model": "linear",
         "outcome": "nonfinite" if failed else "budget",
         "reason": "A score was not finite." if failed else "The budget was used up.",

@@ -274,6 +274,7 @@ def test_a_claim_is_judged_in_each_regime_and_the_headline_says_where(tmp_path: 
     assert row.test_standard_error == pytest.approx(0.04 / 3.92)
     sorr = frame[frame.claim == "sorr_falls_faster_than_dca"]
     assert set(sorr.regime) == {"the paper's own data"}
+    assert set(sorr.chosen_by) == {"objective"}  # there is no validation pAUC to choose by
     tails = frame[(frame.claim == "best_on_long_tails") & (frame.scope != "all")]
     own = tails.groupby("scope").regime.first() == "the paper's own data"
     assert own.to_dict() == {"CIFAR-10-LT": True, "Tiny-ImageNet-200-LT": False}  # 32 px

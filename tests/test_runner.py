@@ -199,7 +199,7 @@ def test_a_trial_does_not_see_the_test_part_and_is_else_the_same(data):
 def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
     grid = {"size": [0.1, 1e7, 1.0]}
     chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
-    tune(spec(grid=grid, looks=8), data, chosen, trials, at_once=2)
+    tune(spec(stages=[grid], looks=8), data, chosen, trials, at_once=2)
     rows = json.loads(trials.read_text())
     assert [row["params"]["size"] for row in rows] == [0.1, 1e7, 1.0]
     assert [row["outcome"] for row in rows] == ["budget", "diverged", "budget"]
@@ -207,6 +207,21 @@ def test_a_grid_is_run_whole_and_a_diverging_trial_is_a_row(data, tmp_path):
     good = {row["params"]["size"]: row["pauc_valid"] for row in rows if row["outcome"] == "budget"}
     assert best == max(good, key=good.get)
     assert sum(row["chosen"] for row in rows) == 1
+
+
+def test_a_second_stage_starts_from_the_values_chosen_in_the_first(data, tmp_path):
+    chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
+    stages = [{"size": [1e7, 0.5]}, {"stop_at": [3, 5, 7]}]
+    run = spec(params={"size": 0.1, "stop_at": 5}, stages=stages, looks=8)
+    tune(run, data, chosen, trials, at_once=2)
+    rows = json.loads(trials.read_text())
+    tried = [(row["params"]["size"], row["params"]["stop_at"]) for row in rows]
+    # The chosen size with 5 steps has been tried in the first stage.
+    assert tried == [(1e7, 5), (0.5, 5), (0.5, 3), (0.5, 7)]
+    assert [row["trial"] for row in rows] == [0, 1, 2, 3]
+    best = json.loads(chosen.read_text())["by_fold"]["0"]["validation"]
+    assert best["params"] == rows[best["trial"]]["params"]
+    assert rows[best["trial"]]["pauc_valid"] == max(row["pauc_valid"] for row in rows[1:])
 
 
 def test_each_rule_of_choice_has_its_run_and_equal_values_share_one(data, tmp_path):

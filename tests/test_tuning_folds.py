@@ -55,7 +55,7 @@ def test_a_run_reads_the_features_and_parts_of_its_fold(data):
 
 def test_each_fold_is_tuned_on_its_own_training_rows(data, tmp_path):
     chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
-    run = spec(grid={"size": [0.01, 1.0]})
+    run = spec(stages=[{"size": [0.01, 1.0]}])
     tune(run, data, chosen, trials, at_once=1, seeds=[0, 2])
     rows = json.loads(trials.read_text())
     assert [(row["seed"], row["trial"]) for row in rows] == [(0, 0), (0, 1), (2, 0), (2, 1)]

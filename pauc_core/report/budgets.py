@@ -54,4 +54,6 @@ def sentence(collected: Collected, experiment: str) -> str:
     text += f", on {', '.join(where)} alone" if len(where) < runs.dataset.nunique() else ""
     length = trials.last_epoch.astype(float).median()
     text += f", of {length:.3g} epochs" if math.isfinite(length) else ""
-    return f"{text}; values with the best validation pAUC unless said otherwise."
+    sorr = (runs.goal == "sorr").all()
+    best = "lowest final training loss" if sorr else "best validation pAUC unless said otherwise"
+    return f"{text}; values with the {best}."

@@ -59,7 +59,7 @@ class Judge:
             tasks = self._tasks(claim, chosen_by)
             for regime in sorted({row["regime"] for row in tasks}, key=order):
                 here = [row for row in tasks if row["regime"] == regime]
-                rows += [self._whole(claim, regime, chosen_by, here), *here]
+                rows += [self._whole(claim, regime, here), *here]
         said = {"headline": headline([row for row in rows if row["scope"] == "all"])}
         known = {key: claim[key] for key in ("kind", "statement", "place")}
         return [{"claim": claim["name"], **known, **said, **row} for row in rows]
@@ -106,7 +106,7 @@ class Judge:
             "limit": evidence.natural(0.0),
             "n": len(evidence.seeds),
             "basis": evidence.basis,
-            "chosen_by": case.chosen_by,
+            "chosen_by": case.rule,
             "measured_on": case.dataset,
             "experiment": source.experiment,
             "method": case.method,
@@ -226,7 +226,7 @@ class Judge:
         }
 
     def _whole(
-        self, claim: dict[str, Any], regime: str, chosen_by: str, rows: list[dict[str, Any]]
+        self, claim: dict[str, Any], regime: str, rows: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """The claim on all tasks of a regime; Holm's p-values are put beside each of them."""
         ran = [row for row in rows if row["verdict"] != NOT_RUN]
@@ -242,7 +242,7 @@ class Judge:
             "quantity": next((row["quantity"] for row in ran), rows[0]["quantity"]),
             "limit": rows[0]["limit"],
             "basis": ", ".join(dict.fromkeys(row["basis"] for row in ran)) or SEEDS,
-            "chosen_by": chosen_by,
+            "chosen_by": rows[0]["chosen_by"],
             "n": max((row["n"] for row in rows), default=0),
             "p_holm": min((row["p_holm"] for row in ran), default=math.nan),
             "data": ", ".join(dict.fromkeys(row["data"] for row in rows)),

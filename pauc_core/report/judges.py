@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pauc_core.report.curves import bundle
-from pauc_core.report.frames import VALIDATION, Collected, Source
+from pauc_core.report.frames import OBJECTIVE, VALIDATION, Collected, Source
 from pauc_core.report.measured import SUMMARY_COLUMN, exceed_times
 from pauc_core.report.verdicts import Estimate, over_seeds
 
@@ -70,6 +70,12 @@ class Case:
     @property
     def limit(self) -> float:
         return float(self.claim.get("limit", 0.0))
+
+    @property
+    def rule(self) -> str:
+        """By what the values were chosen: SoRR has no validation pAUC, so by the objective."""
+        sorr = (self.runs(self.method).goal == "sorr").any()
+        return OBJECTIVE if sorr else self.chosen_by
 
     def runs(self, method: str) -> pd.DataFrame:
         return self.collected.runs(self.source.experiment, self.dataset, method, self.chosen_by)

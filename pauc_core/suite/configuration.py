@@ -12,6 +12,8 @@ from typing import Any
 from pauc_core.suite.report_settings import check_reports
 from pauc_core.suite.yaml_files import ConfigurationError, check_schema, read_mapping, unknown
 
+Grid = dict[str, list[Any]]  # values to try of each hyper-parameter
+
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
@@ -45,7 +47,7 @@ class Experiment:
     tune_on: str | None = None
     tune_cores: int = 2
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
-    grids: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    grids: dict[str, Grid | list[Grid]] = field(default_factory=dict)
 
     def seed_groups(self, once: bool = False) -> list[tuple[int, int]]:
         """First and last seed of each job; a job's seeds are consecutive members of ``seeds``.
@@ -113,8 +115,9 @@ class Suite:
         """Hyper-parameters of a method before tuning: its line, then the scale's changes."""
         return {**self.methods[method].get("params", {}), **experiment.params.get(method, {})}
 
-    def grid(self, experiment: Experiment, method: str) -> dict[str, list[Any]]:
-        return experiment.grids.get(method, self.methods[method].get("grid", {}))
+    def stages(self, experiment: Experiment, method: str) -> list[Grid]:
+        """The grids that are tried one after the other, each from the values chosen before."""
+        return _stages(experiment.grids.get(method, self.methods[method].get("grid", {})))
 
     def groups(self, experiment: Experiment, method: str) -> list[tuple[int, int]]:
         """The seeds of each job of a method's runs."""
@@ -122,7 +125,7 @@ class Suite:
         return experiment.seed_groups(once=deterministic and experiment.use_all)
 
     def tuned(self, experiment: Experiment, method: str) -> bool:
-        return experiment.tune and bool(self.grid(experiment, method))
+        return experiment.tune and bool(self.stages(experiment, method))
 
 
 def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
@@ -135,7 +138,8 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     check_schema(methods, schemas / "methods.schema.yaml", "config/methods.yaml")
     ranges = schemas / "hyperparameters.schema.yaml"
     for name, line in methods.items():
-        _check_ranges(line.get("params", {}), line.get("grid", {}), ranges, "methods.yaml", name)
+        grid = _stages(line.get("grid", {}))
+        _check_ranges(line.get("params", {}), grid, ranges, "methods.yaml", name)
     catalogue = _inherit(read_mapping(root / "config/experiments.yaml"))
     check_schema(catalogue, schemas / "experiments.schema.yaml", "config/experiments.yaml")
     datasets = read_mapping(root / "config/datasets.yaml")
@@ -168,7 +172,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         experiments[name] = _experiment(name, catalogue[name], budget, methods, datasets, place)
         for method in (*budget.get("params", {}), *budget.get("grids", {})):
             params, grid = (budget.get(key, {}).get(method, {}) for key in ("params", "grids"))
-            _check_ranges(params, grid, ranges, f"scales/{settings['scale']}.yaml", method)
+            _check_ranges(params, _stages(grid), ranges, f"scales/{settings['scale']}.yaml", method)
     return Suite(
         settings=settings,
         scale=overlay["scale"],
@@ -223,13 +227,17 @@ def _experiment(
 
 
 def _check_ranges(
-    params: Mapping[str, Any], grid: Mapping[str, list[Any]], ranges: Path, file: str, method: str
+    params: Mapping[str, Any], stages: list[Grid], ranges: Path, file: str, method: str
 ) -> None:
     """Raise a hyper-parameter, fixed or of a grid, that lies outside its range."""
     check_schema(params, ranges, f"config/{file}: {method}.params")
-    for name, values in grid.items():
+    for name, values in ((name, values) for grid in stages for name, values in grid.items()):
         for value in values:
             check_schema({name: value}, ranges, f"config/{file}: {method}.grid")
+
+
+def _stages(grid: Grid | list[Grid]) -> list[Grid]:
+    return grid if isinstance(grid, list) else [grid] if grid else []
 
 
 def _tasks(datasets: Mapping[str, Any], base: str) -> list[str]:

@@ -70,7 +70,8 @@ def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
                 f"{', '.join(sorted(have))}."
             )
     known = set(cls.__dataclass_fields__)
-    used = {*suite.fit_params(experiment, name), *suite.grid(experiment, name)}
+    tried = (key for grid in suite.stages(experiment, name) for key in grid)
+    used = {*suite.fit_params(experiment, name), *tried}
     for param in sorted(used - known):
         raise unknown("config/methods.yaml", f"{name}.params", param, known)
 

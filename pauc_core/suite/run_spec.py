@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pauc_core.suite.choice import OBJECTIVE, VALIDATION
-from pauc_core.suite.configuration import Experiment, Suite
+from pauc_core.suite.configuration import Experiment, Grid, Suite
 
 # Fields of an experiment that are about its other runs, or that a specification holds resolved.
 NOT_OF_ONE_RUN = (
@@ -20,8 +20,8 @@ NOT_OF_ONE_RUN = (
 class RunSpec:
     """What is run, but for the data, the code and the seed.
 
-    ``grid`` is what a tuned one tries, ``choices`` are the rules by which a trial is chosen: for
-    each of them there is a run.
+    ``stages`` are the grids that a tuned one tries, ``choices`` are the rules by which a trial is
+    chosen: for each of them there is a run.
     """
 
     experiment: Experiment
@@ -34,7 +34,7 @@ class RunSpec:
     looks: tuple[float, ...]
     device: str = "auto"
     tuned: bool = False
-    grid: dict[str, list[Any]] = field(default_factory=dict)
+    stages: list[Grid] = field(default_factory=list)
     choices: tuple[str, ...] = (VALIDATION,)
 
     @property
@@ -74,7 +74,7 @@ def run_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> R
         ),
         device=suite.settings.get("device", "auto"),
         tuned=tuned,
-        grid=suite.grid(experiment, method) if experiment.tune else {},
+        stages=suite.stages(experiment, method) if experiment.tune else [],
         choices=(VALIDATION, OBJECTIVE) if both else (VALIDATION,),
     )
 

@@ -96,9 +96,20 @@ def _run_seed(
 
 
 def run_trials(
-    run: RunSpec, grid: list[dict[str, Any]], seed: int, data: Path, logs: Path, at_once: int
+    run: RunSpec,
+    grid: list[dict[str, Any]],
+    seed: int,
+    data: Path,
+    logs: Path,
+    at_once: int,
+    first: int = 0,
 ) -> list[dict[str, Any]]:
-    """Run a list of hyper-parameters on one seed's split, several at once; one row each."""
+    """Run a list of hyper-parameters on one seed's split, several at once; one row each.
+
+    Trials are numbered from ``first``.
+    """
+    if not grid:
+        return []
     check_data(data)
     _warm_up(run, grid[0], data)
     logs.mkdir(parents=True, exist_ok=True)
@@ -107,9 +118,9 @@ def run_trials(
         call = partial(_with_bar, run, params, seed, data, see_test=False)
         return lambda: _start(run, call, logs / f"trial-{index}.log")
 
-    reports = run_all([starter(i, params) for i, params in enumerate(grid)], at_once)
+    reports = run_all([starter(i, params) for i, params in enumerate(grid, first)], at_once)
     rows = []
-    for index, (params, report) in enumerate(zip(grid, reports, strict=True)):
+    for index, (params, report) in enumerate(zip(grid, reports, strict=True), first):
         summary = (report.value or {"summary": _failure(report)})["summary"]
         rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in TRIAL}})
     return rows

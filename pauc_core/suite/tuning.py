@@ -23,24 +23,34 @@ def tune(
 ) -> None:
     """Run the grid on the split of each of ``seeds``; write the chosen values and all trials.
 
-    A set without folds is tuned once, one with folds inside each fold.
+    A set without folds is tuned once, one with folds inside each fold. A later stage of the grid
+    starts from the values with the best validation pAUC so far.
     """
-    grid = expand(run.params, run.grid)
     identity = {"experiment": run.experiment.name, "dataset": run.dataset, "method": run.method}
     lines: list[dict[str, Any]] = []
     by_fold: dict[int, dict[str, Any]] = {}
     for seed in seeds:
-        rows = run_trials(run, grid, seed, data, out.with_suffix(".logs"), at_once)
-        best = choose(rows, run.experiment.goal, run.experiment.loss)
+        rows: list[dict[str, Any]] = []
+        tried: list[dict[str, Any]] = []
+        best = 0
+        for stage in run.stages:
+            grid = [
+                p for p in expand(tried[best] if tried else run.params, stage) if p not in tried
+            ]
+            tried += grid
+            rows += run_trials(
+                run, grid, seed, data, out.with_suffix(".logs"), at_once, first=len(rows)
+            )
+            best = choose(rows, run.experiment.goal, run.experiment.loss)
         by_fold[seed] = {
-            by: {"params": grid[trial], "trial": trial}
+            by: {"params": tried[trial], "trial": trial}
             for by, trial in ((VALIDATION, best), (OBJECTIVE, lowest(rows)))
         }
         lines += [{**identity, "seed": seed, **row, "chosen": row["trial"] == best} for row in rows]
     trials.parent.mkdir(parents=True, exist_ok=True)
     write_json(trials, lines)
     folds = check_data(data).meta.get("folds", 1)
-    write_json(out, {**identity, "folds": folds, "by_fold": by_fold, "trials": len(grid)})
+    write_json(out, {**identity, "folds": folds, "by_fold": by_fold, "trials": len(lines)})
 
 
 def tuned_params(

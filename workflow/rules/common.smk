@@ -132,7 +132,7 @@ def fit_minutes(wildcards):
 def tune_minutes(wildcards, threads):
     """The limit of each trial, as many at once as there are cores, and a week at most."""
     experiment = SUITE.experiments[wildcards.experiment]
-    grid = SUITE.grid(experiment, wildcards.method)
-    rounds = math.ceil(math.prod(map(len, grid.values())) / threads)
+    stages = SUITE.stages(experiment, wildcards.method)
+    rounds = sum(math.ceil(math.prod(map(len, g.values())) / threads) for g in stages)
     rounds *= len(SUITE.tuning_seeds(experiment, wildcards.dataset))
     return min(int(experiment.minutes * rounds) + 15, 7 * 24 * 60)
