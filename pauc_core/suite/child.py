@@ -52,7 +52,7 @@ class Child:
 
     def poll(self) -> Report | None:
         """The report of an ended child, or None while it runs."""
-        self.peak = max(self.peak, _resident_mb(self.process.pid))
+        self.peak = max(self.peak, resident_mb(self.process.pid))
         if self.pipe.poll():
             return self._receive()
         if not self.process.is_alive():
@@ -159,7 +159,7 @@ def run_all(calls: list[Callable[[], Child]], at_once: int) -> list[Report]:
 
 
 def _main(call: Callable[[], Any], pipe: Connection, log: Path | None) -> None:
-    _die_with_parent()
+    die_with_parent()
     if log is not None:
         handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(handle, 1)
@@ -179,7 +179,7 @@ def _main(call: Callable[[], Any], pipe: Connection, log: Path | None) -> None:
     pipe.close()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask Linux to end this process when its parent is killed, so that nothing runs on unseen."""
     import ctypes
 
@@ -190,7 +190,7 @@ def _die_with_parent() -> None:
         return
 
 
-def _resident_mb(pid: int | None) -> float:
+def resident_mb(pid: int | None) -> float:
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):

@@ -25,6 +25,7 @@ from pauc_core.suite.checked_data import check_data
 from pauc_core.suite.checkpoint import FileKeeper, fingerprint
 from pauc_core.suite.child import Child, Report, run_all, run_warmed
 from pauc_core.suite.columns import KEYS, check, names
+from pauc_core.suite.guests import is_guest, run_guest
 from pauc_core.suite.one_run import build_method, build_problem, rehearse, run_one
 from pauc_core.suite.provenance import run_digest, versions
 from pauc_core.suite.run_spec import RunSpec
@@ -97,6 +98,9 @@ def _run_seed(
     checksum: str,
 ) -> dict[str, Any]:
     """One seed in a child, from where it was cut if it was; its summary line is whole."""
+    if is_guest(run.use):
+        found = run_guest(run, params, seed, data, out)
+        return {**found, "summary": {**_identity(run, params, digest), **found["summary"]}}
     keeper = FileKeeper(
         out / f".checkpoint-{seed}.npz",
         CHECKPOINT_SECONDS,
@@ -104,7 +108,7 @@ def _run_seed(
     )
     call = partial(_with_bar, run, params, seed, data, keeper=keeper)
     report = _start(run, call, out / f"seed-{seed}.log").wait()
-    found: dict[str, Any] = report.value or {
+    found = report.value or {
         "trace": [],
         "scores": [],
         "summary": _failure(report),
@@ -178,6 +182,9 @@ def _from_warm(
 
     For networks torch and the objective are what takes long; nothing of torch's runs before a fork.
     """
+
+    if is_guest(run.use):
+        return work()
 
     def warm_up() -> None:
         if run.experiment.model != "linear":
