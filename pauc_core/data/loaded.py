@@ -117,7 +117,7 @@ def thin(loaded: Loaded, count: int, seed: int, name: str) -> Loaded:
     total = loaded.shape[0]
     if count >= total:
         return loaded
-    few = max(2, 20 // len(loaded.tasks))
+    few = 10 if len(loaded.tasks) == 1 else 2  # patterns of several tasks are many
     rng = stream(seed, "subset", name)
     keep = np.sort(
         np.concatenate(
