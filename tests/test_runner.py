@@ -280,6 +280,24 @@ def test_a_second_stage_starts_from_the_values_chosen_in_the_first(data, tmp_pat
     assert rows[best["trial"]]["pauc_valid"] == max(row["pauc_valid"] for row in rows[1:])
 
 
+def test_a_tuning_that_was_cut_goes_on_with_the_trials_that_are_left(data, tmp_path):
+    chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
+    run = spec(stages=[{"size": [0.1, 0.5, 1.0]}], looks=8)
+    tune(run, data, chosen, trials, at_once=1)
+    logs = tmp_path / "m.logs"
+    first = json.loads(trials.read_text())
+    kept = logs / "trial-0-0.json"
+    told = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**told, "summary": {**told["summary"], "pauc_valid": 2.0}}))
+    (logs / "trial-0-2.json").write_text("half")
+    tune(run, data, chosen, trials, at_once=1)
+    rows = json.loads(trials.read_text())
+    assert [row["pauc_valid"] for row in rows] == [2.0, *(row["pauc_valid"] for row in first[1:])]
+    # Another budget makes it another trial.
+    tune(dataclasses.replace(run, budget={"epochs": 1.0}), data, chosen, trials, at_once=1)
+    assert json.loads(trials.read_text())[0]["pauc_valid"] < 2.0
+
+
 def test_each_rule_of_choice_has_its_run_and_equal_values_share_one(data, tmp_path):
     both = spec(choices=("validation", "objective"))
     sizes = {"validation": 0.5, "objective": 2.0}

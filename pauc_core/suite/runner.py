@@ -22,7 +22,7 @@ from pauc_core.objective import pauc_loss_grad
 from pauc_core.solver import Outcome
 from pauc_core.solver.trace import COLUMNS, Row
 from pauc_core.suite.checked_data import check_data
-from pauc_core.suite.checkpoint import FileKeeper, fingerprint
+from pauc_core.suite.checkpoint import FileKeeper, KeptTrial, fingerprint
 from pauc_core.suite.child import Child, Report, run_all, run_warmed
 from pauc_core.suite.columns import KEYS, check, names
 from pauc_core.suite.guests import is_guest, run_guest
@@ -101,11 +101,8 @@ def _run_seed(
     if is_guest(run.use):
         found = run_guest(run, params, seed, data, out)
         return {**found, "summary": {**_identity(run, params, digest), **found["summary"]}}
-    keeper = FileKeeper(
-        out / f".checkpoint-{seed}.npz",
-        CHECKPOINT_SECONDS,
-        fingerprint([run.decides(), params, seed, digest, checksum, versions()]),
-    )
+    mark = _mark(run, params, seed, digest, checksum)
+    keeper = FileKeeper(out / f".checkpoint-{seed}.npz", CHECKPOINT_SECONDS, mark)
     call = partial(_with_bar, run, params, seed, data, keeper=keeper)
     report = _start(run, call, out / f"seed-{seed}.log").wait()
     found = report.value or {
@@ -129,24 +126,43 @@ def run_trials(
 ) -> list[dict[str, Any]]:
     """Run a list of hyper-parameters on one seed's split, several at once; one row each.
 
-    Trials are numbered from ``first``.
+    Trials are numbered from ``first``. Each is kept in ``logs`` as soon as it ends, so that a
+    tuning that was cut goes on with the next one.
     """
-    if not grid:
-        return []
-    check_data(data)
+    checksum = check_data(data).checksum
+    digest = run_digest(run.use, model=run.experiment.model, params=run.params, tuned=run.tuned)
     logs.mkdir(parents=True, exist_ok=True)
+    kept = {
+        index: KeptTrial(
+            logs / f"trial-{seed}-{index}.json", _mark(run, params, seed, digest, checksum)
+        )
+        for index, params in enumerate(grid, first)
+    }
+    found = {index: trial.read() for index, trial in kept.items()}
 
-    def starter(index: int, params: dict[str, Any]) -> Callable[[], Child]:
-        call = partial(_with_bar, run, params, seed, data, see_test=False)
-        return lambda: _start(run, call, logs / f"trial-{index}.log")
+    def starter(index: int) -> Callable[[], Child]:
+        def call() -> dict[str, Any]:
+            summary = _with_bar(run, grid[index - first], seed, data, see_test=False)["summary"]
+            return kept[index].write(summary)
 
-    starters = [starter(index, params) for index, params in enumerate(grid, first)]
-    reports = _from_warm(run, grid[0], data, lambda: run_all(starters, at_once))
+        return lambda: _start(run, call, logs / f"trial-{seed}-{index}.log")
+
+    left = [index for index, summary in found.items() if summary is None]
+    if left:
+        starters = [starter(index) for index in left]
+        reports = _from_warm(run, grid[0], data, lambda: run_all(starters, at_once))
+        for index, report in zip(left, reports, strict=True):
+            found[index] = report.value or _failure(report)
     rows = []
-    for index, (params, report) in enumerate(zip(grid, reports, strict=True), first):
-        summary = (report.value or {"summary": _failure(report)})["summary"]
+    for index, params in enumerate(grid, first):
+        summary = found[index] or {}
         rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in TRIAL}})
     return rows
+
+
+def _mark(run: RunSpec, params: dict[str, Any], seed: int, digest: str, checksum: str) -> str:
+    """What must be the same where a run that was cut goes on."""
+    return fingerprint([run.decides(), params, seed, digest, checksum, versions()])
 
 
 def _start(run: RunSpec, call: Callable[[], dict[str, Any]], log: Path) -> Child:
