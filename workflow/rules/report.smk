@@ -26,7 +26,7 @@ rule collect:
         ENV
     params:
         scale=SUITE.scale,
-        settings=SETTINGS,
+        settings={**SETTINGS, "subset": SUITE.subset},
         root=str(ROOT),
         leagues=SUITE.leagues(),
         digest=lambda wildcards: digest("pauc_core.suite.collect"),
