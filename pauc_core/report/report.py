@@ -10,6 +10,7 @@ import pandas as pd
 
 from pauc_core.files import atomic_path, write_text
 from pauc_core.report import claims as judged
+from pauc_core.report.clock import times
 from pauc_core.report.compare import compare
 from pauc_core.report.figures import Painter, pictures
 from pauc_core.report.forest import forest
@@ -21,7 +22,6 @@ from pauc_core.report.frames import (
     load_reference,
     load_reports,
 )
-from pauc_core.report.clock import times
 from pauc_core.report.layout import Builder, Table
 from pauc_core.report.league import league, worth
 from pauc_core.report.league_tables import LeagueTables
