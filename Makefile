@@ -8,7 +8,7 @@ BIN := .venv/bin
 LAUNCH := $(BIN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce run test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce run test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
@@ -70,6 +70,11 @@ check-baseline: $(STAMP)
 # Tables, figures and page of the published runs, from their collected frames alone.
 published: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.publish results/published
+
+# The league's targets from the reference runs of a scale, added to config/targets/ for a person to
+# commit; those that are there stay.
+targets: $(STAMP)
+	$(BIN)/python -m pauc_core.suite.targets results/$(or $(SCALE),default)
 
 readme: $(STAMP)
 	$(BIN)/python -m pauc_core.report.readme README.md results/published
