@@ -51,6 +51,7 @@ test: $(STAMP) lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP)
+	@echo "On Linux as root the test of the cluster installs slurm-wlm and munge with apt-get, if missing; what is skipped says why." >&2
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m slow
 
 bench: $(STAMP)
@@ -85,6 +86,7 @@ fuzz: $(STAMP)
 
 # Skipped with a sentence where an emulated cluster cannot be had.
 test-slurm: $(STAMP)
+	@echo "On Linux as root this installs slurm-wlm and munge with apt-get, if missing." >&2
 	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)

@@ -370,7 +370,7 @@ def test_a_baseline_is_one_file_and_one_line_and_a_guest_needs_no_python(tmp_pat
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     frame = pd.read_parquet(project / "results/default/collected/summaries.parquet")
     assert set(frame["method"]) == set(methods)
-    found = dict(frame.groupby("method"))
+    found = {str(name): part for name, part in frame.groupby("method")}
     chance = found["random_scores"]["pauc_test"].max()
     assert len(found["class_means"]) == 2
     assert found["class_means"]["pauc_test"].min() > chance + 0.1
