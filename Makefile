@@ -64,7 +64,8 @@ clean:
 
 # The contract tests on a method that lies outside the tree, in the folder IN; PARAMS is JSON.
 check-baseline: $(STAMP)
-	PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)' $(BIN)/pytest tests/test_contract.py
+	@export PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)'; \
+	$(BIN)/python -m pauc_core.suite.named_code "$$USE" "$$PARAMS" && $(BIN)/pytest tests/test_contract.py
 
 # Tables, figures and page of the published runs, from their collected frames alone.
 published: $(STAMP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -143,4 +144,23 @@ def test_published_lines_are_judged():
         assert not is_stale({**line, "code_digest": present})
         # As it stands in a frame.
         assert not is_stale({**line, "params": json.dumps(line["params"]), "code_digest": present})
-    assert not is_stale({**line, "use": "", "code_digest": "shell"}), "a guest has no code here"
+
+
+def test_a_digest_is_worked_out_without_importing_what_it_covers():
+    code = (
+        "import sys; from pauc_core.suite.provenance import run_digest; "
+        "run_digest('baselines.minibatch:Minibatch', model='small', params={}, tuned=True); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_a_guest_is_judged_by_the_bytes_of_its_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "pauc_core/suite/provenance.py"))
+    kind = {"model": "linear", "params": {}, "tuned": False}
+    (tmp_path / "guest.sh").write_text("#!/bin/sh\n")
+    line = {"use": "guest.sh", **kind, "code_digest": run_digest("guest.sh", **kind)}
+    assert not is_stale(line)
+    (tmp_path / "guest.sh").write_text("#!/bin/sh\ntrue\n")
+    assert is_stale(line)
+    assert "pauc_core.suite.guest_files" in run_modules("guest.sh", **kind)

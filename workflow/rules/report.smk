@@ -28,6 +28,7 @@ rule collect:
         scale=SUITE.scale,
         settings=SETTINGS,
         root=str(ROOT),
+        leagues=SUITE.leagues(),
         digest=lambda wildcards: digest("pauc_core.suite.collect"),
     script:
         "../scripts/collect.py"
@@ -41,34 +42,45 @@ rule report:
         claims="reference/claims.yaml",
         reports="config/reports.yaml",
         template=TEMPLATE,
+    # What stood before is removed by no attempt that fails: see update() in Snakemake.
     output:
-        tables=report(
-            directory(f"{RESULTS}/tables"),
-            patterns=["{name}.md"],
-            caption="../report/table.rst",
-            category="Tables",
+        tables=update(
+            report(
+                directory(f"{RESULTS}/tables"),
+                patterns=["{name}.md"],
+                caption="../report/table.rst",
+                category="Tables",
+            )
         ),
-        figures=report(
-            directory(f"{RESULTS}/figures"),
-            patterns=["{name}.png"],
-            caption="../report/figure.rst",
-            category="Figures",
+        figures=update(
+            report(
+                directory(f"{RESULTS}/figures"),
+                patterns=["{name}.png"],
+                caption="../report/figure.rst",
+                category="Figures",
+            )
         ),
-        comparison=report(
-            f"{RESULTS}/comparison.csv",
-            caption="../report/comparison.rst",
-            category="Paper against measured",
+        comparison=update(
+            report(
+                f"{RESULTS}/comparison.csv",
+                caption="../report/comparison.rst",
+                category="Paper against measured",
+            )
         ),
-        claims=report(
-            f"{RESULTS}/claims.csv",
-            caption="../report/claims.rst",
-            category="Paper against measured",
+        claims=update(
+            report(
+                f"{RESULTS}/claims.csv",
+                caption="../report/claims.rst",
+                category="Paper against measured",
+            )
         ),
-        ranks=f"{RESULTS}/ranks.csv",
-        page=report(
-            f"{RESULTS}/report/index.html",
-            caption="../report/page.rst",
-            category="Report",
+        ranks=update(f"{RESULTS}/ranks.csv"),
+        page=update(
+            report(
+                f"{RESULTS}/report/index.html",
+                caption="../report/page.rst",
+                category="Report",
+            )
         ),
     log:
         f"{RESULTS}/logs/report.log",
