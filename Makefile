@@ -71,7 +71,7 @@ published: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.publish results/published
 
 readme: $(STAMP)
-	$(BIN)/python -m pauc_core.report.readme README.md results/published
+	$(BIN)/python -m pauc_core.report.readme README.md docs/results.md results/published
 
 # New cases every time; `make test` has 2,000 fixed ones.
 fuzz: $(STAMP)
@@ -82,4 +82,4 @@ test-slurm: $(STAMP)
 	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)
-	$(BIN)/python -m tests.reliability docs/reliability.md README.md
+	$(BIN)/python -m tests.reliability docs/reliability.md
