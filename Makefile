@@ -78,7 +78,7 @@ targets: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.targets results/$(or $(SCALE),default)
 
 readme: $(STAMP)
-	$(BIN)/python -m pauc_core.report.readme README.md results/published
+	$(BIN)/python -m pauc_core.report.readme README.md docs/results.md results/published
 
 # New cases every time; `make test` has 2,000 fixed ones.
 fuzz: $(STAMP)
@@ -90,4 +90,4 @@ test-slurm: $(STAMP)
 	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)
-	$(BIN)/python -m tests.reliability docs/reliability.md README.md
+	$(BIN)/python -m tests.reliability docs/reliability.md
