@@ -172,9 +172,9 @@ def test_codes_may_be_taken_as_words():
         (["12 %", "$5", "€ 1,000"] * 100, "not written plainly", "decimal point"),
         (["1", "2", "3"] * 99 + ["1", "much", "much"],
          "numbers but for 'much' in row 299 and 1 more", "--missing much"),
-        ([[1], [2]] * 150, "a list in a cell", "one number or one word"),
-        ([b"x", b"y"] * 150, "a bytes in a cell", "one number or one word"),
-        (np.full(ROWS, 1 + 2j), "complex", "real"),
+        ([[1], [2]] * 150, "a list in a cell", "one number or one word a cell"),
+        ([b"x", b"y"] * 150, "a bytes in a cell", "one number or one word a cell"),
+        (np.full(ROWS, 1 + 2j), "complex", "two columns"),
     ],
 )  # fmt: skip
 def test_what_is_refused_by_name_with_what_to_do(values, what, advice):
@@ -189,7 +189,7 @@ def test_what_is_refused_by_name_with_what_to_do(values, what, advice):
 
 def test_all_refused_columns_are_named_at_once():
     with pytest.raises(
-        DataError, match=r"--drop id 'first visit', or take it as numbers"
+        DataError, match=r"--drop id 'first visit', or take 'id' as numbers"
     ) as caught:
         Encoding.learn(
             table(**{"id": np.arange(ROWS), "x": NUMBERS, "first visit": ["2024-01-05"] * ROWS}),

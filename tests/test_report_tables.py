@@ -315,7 +315,8 @@ def test_readme_is_filled_between_its_markers_and_again_the_same(
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     update_readme(readme, tmp_path)
     first = readme.read_text()
-    assert first.startswith(f"before\n{BEGIN}\n| claim of the paper |")
+    assert first.startswith(f"before\n{BEGIN}\n")
+    assert first.count("\n- **") == 10, "one line a claim"
     assert first.endswith(f"{END}\nafter\n")
     assert "\nold\n" not in first
     update_readme(readme, tmp_path)

@@ -52,12 +52,9 @@ def raise_refused(table: Table, refused: Sequence[Refused]) -> None:
         return
     what = "; ".join(f"the column {one.name!r} {one.what}" for one in refused)
     names = " ".join(shlex.quote(one.name) for one in refused)
-    if len(refused) == 1:
-        advice = f"leave it out with --drop {names}, or {refused[0].instead}"
-    else:
-        other = " or ".join(dict.fromkeys(one.instead for one in refused))
-        advice = f"leave them out with --drop {names}, or {other}"
-    raise DataError(f"{table.path}: {what}: {advice}.")
+    them = "it" if len(refused) == 1 else "them"
+    other = ", or ".join(one.instead for one in refused)
+    raise DataError(f"{table.path}: {what}: leave {them} out with --drop {names}, or {other}.")
 
 
 def coded(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +93,7 @@ def check_plain(column: pd.Series, name: str) -> None:
     if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
         raise _dates(name, str(column.dropna().iloc[0]), None)
     if column.dtype.kind == "c":
-        raise Refused(name, "holds complex numbers", "give two columns of real ones")
+        raise Refused(name, "holds complex numbers", f"give two columns for {name!r}")
     if column.dtype != object:
         return
     for value in column.dropna():
@@ -106,7 +103,7 @@ def check_plain(column: pd.Series, name: str) -> None:
             raise Refused(
                 name,
                 f"holds a {type(value).__name__} in a cell",
-                "give one number or one word a cell",
+                f"give {name!r} one number or one word a cell",
             )
 
 
@@ -121,7 +118,7 @@ def check_numbers(name: str, numbers: np.ndarray) -> None:
             name,
             f"holds identifiers or time stamps ({different} of {len(present)} whole numbers are "
             "different)",
-            f"take it as numbers with --number {shlex.quote(name)}",
+            f"take {name!r} as numbers with --number {shlex.quote(name)}",
         )
 
 
@@ -140,7 +137,7 @@ def check_words(column: pd.Series, name: str) -> bool:
             name,
             f"holds numbers but for {values[code]!r} in {_place(codes, code)}",
             f"say that it stands for no value with --missing {shlex.quote(str(values[code]))}, or "
-            f"take the column as words with --text {shlex.quote(name)}",
+            f"take {name!r} as words with --text {shlex.quote(name)}",
         )
     seen = [(code, text) for code, text in enumerate(words(values[:LOOK])) if counts[code]]
     dates = [code for code, text in seen if DATE.fullmatch(text)]
@@ -153,7 +150,7 @@ def check_words(column: pd.Series, name: str) -> bool:
             name,
             f"holds numbers that are not written plainly ({str(values[code])!r} in "
             f"{_place(codes, code)})",
-            "write them with a decimal point and no other sign",
+            f"write {name!r} with a decimal point and no other sign",
         )
     check_different(name, codes, values)
     return False
@@ -166,7 +163,7 @@ def check_different(name: str, codes: np.ndarray, values: np.ndarray) -> None:
         raise Refused(
             name,
             f"holds identifiers or free text ({different} different values in {len(codes)} rows)",
-            "make numbers of it",
+            f"make numbers of {name!r}",
         )
 
 
@@ -193,5 +190,5 @@ def _dates(name: str, example: str, place: str | None) -> Refused:
     return Refused(
         name,
         f"holds dates or times ({example!r}{where})",
-        "turn it into numbers, such as days since an event",
+        f"turn {name!r} into numbers, such as days since an event",
     )

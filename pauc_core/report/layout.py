@@ -72,6 +72,7 @@ class Table:
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     provenance: list[str] = field(default_factory=list)
+    line: str = "not in the paper"  # what is said of the rows below the line
 
 
 def method_label(reports: Reports, method: str, labels: dict[str, str] | None = None) -> str:

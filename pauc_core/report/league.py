@@ -56,6 +56,11 @@ class Task:
     def label(self) -> str:
         return dataset_label(self.dataset)
 
+    def above(self, standing: Standing) -> bool:
+        """Whether what is not ranked lies above the best of those that are."""
+        best = [s.pauc for s in self.standings.values() if s.place == BEST]
+        return bool(best) and not standing.ranked and standing.pauc > best[0]
+
 
 def band_label(band: tuple[float, float]) -> str:
     return f"[{band[0]:g}, {band[1]:g}]"

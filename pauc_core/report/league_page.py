@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pauc_core.report.clock import Target, all_targets
-from pauc_core.report.layout import Cell, Row, Table
-from pauc_core.report.league import Task, band_label
+from pauc_core.report.league import BEST, TIED, Standing, Task, band_label
 from pauc_core.report.league_tables import LeagueTables
 from pauc_core.report.payload import key_of, rounded
 from pauc_core.report.tables import blocks
@@ -19,7 +18,7 @@ def section(tables: LeagueTables) -> dict[str, Any] | None:
     made = {table.name: table for table in tables.all()}
     kinds = dict.fromkeys(task.kind for task in tables.tasks)
     return {
-        "standings": [_standings(tables, made["league"], kind) for kind in kinds],
+        "standings": [_standings(tables, kind) for kind in kinds],
         "notes": made["league"].notes,
         "warnings": made["league"].warnings,
         "others": [
@@ -30,6 +29,7 @@ def section(tables: LeagueTables) -> dict[str, Any] | None:
         "bands": [band_label(band) for band in sorted({task.band for task in tables.tasks})],
         "kinds": list(kinds),
         "regimes": list(dict.fromkeys(task.regime for task in tables.tasks)),
+        "measures": set(tables.times.measure),
         "targets": [
             {"value": _name(target), "label": target.label}
             for target in all_targets(tables.reports)
@@ -38,31 +38,45 @@ def section(tables: LeagueTables) -> dict[str, Any] | None:
     }
 
 
-def _standings(tables: LeagueTables, table: Table, kind: str) -> dict[str, Any]:
+def _standings(tables: LeagueTables, kind: str) -> dict[str, Any]:
     """The tasks of one kind of model; methods that ran on none of them are left out."""
     tasks = [task for task in tables.tasks if task.kind == kind]
-    methods, all_methods = tables.methods(tasks), tables.methods(tables.tasks)
-    places = [all_methods.index(method) for method in methods]
+    methods = tables.methods(tasks)
+    unranked = tables.reports.unranked
     return {
         "kind": kind,
-        "heads": [
-            {
-                "method": method,
-                "label": tables.label(method),
-                "below": method in tables.reports.unranked,
-            }
-            for method in methods
-        ],
+        "heads": [{"label": tables.label(m), "below": m in unranked} for m in methods],
         "rows": [
-            {"task": task, "band": band_label(task.band), "cells": _some(row, places)}
-            for task, row in zip(tables.tasks, table.rows, strict=True)
-            if task.kind == kind
+            {
+                "task": task,
+                "band": band_label(task.band),
+                "cells": [
+                    _cell(task, task.standings[m]) if m in task.standings else {} for m in methods
+                ],
+            }
+            for task in tasks
         ],
     }
 
 
-def _some(row: Row, places: list[int]) -> list[Cell]:
-    return [row.cells[place] for place in places]
+def _cell(task: Task, standing: Standing) -> dict[str, Any]:
+    known = standing.low == standing.low
+    told = standing.p_holm == standing.p_holm
+    failed = standing.seeds < standing.runs
+    notes = [
+        f"{standing.seeds} of {standing.runs} seeds" if failed else f"{standing.seeds} seeds",
+        f"p = {standing.p_holm:.2g} against the best, after Holm" if told else "",
+    ]
+    return {
+        "text": f"{standing.pauc:.4f}" + (f" [{standing.seeds}/{standing.runs}]" if failed else ""),
+        "range": f"{standing.low:.4f} to {standing.high:.4f}" if known else "",
+        "tied": standing.place == TIED,
+        "best": standing.place in (BEST, TIED),
+        "above": task.above(standing),
+        "stale": standing.stale,
+        "key": key_of((task.experiment, task.dataset, standing.method)),
+        "note": "; ".join(filter(None, notes)),
+    }
 
 
 def _name(target: Target) -> str:

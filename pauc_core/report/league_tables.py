@@ -70,13 +70,14 @@ class LeagueTables:
             cells = [
                 _cell(task, task.standings[m]) if m in task.standings else Cell("") for m in methods
             ]
-            _above(task, dict(zip(methods, cells, strict=True)))
             block = f"{task.kind}, FPR in {band_label(task.band)}"
             table.rows.append(Row(block, task.label, task.regime, cells))
+        if self.tasks:
+            table.rows.append(self._won(methods))
         table.notes += [
             "Test pAUC with its 95 % interval over seeds and test rows. Bold: the best, and what "
             "cannot be told apart from it (tied) by paired intervals after Holm's adjustment over "
-            "the task's methods. The best was found on the same rows: small gaps to it flatter it.",
+            "the task's methods. Which one is best was seen on the same test rows.",
         ]
         below = [self.label(m) for m in methods if m in self.reports.unranked]
         if below:
@@ -84,6 +85,16 @@ class LeagueTables:
                 f"Not ranked: {'; '.join(below)}. Underlined where above the best of the others."
             )
         return self._noted(table)
+
+    def _won(self, methods: list[str]) -> Row:
+        """On how many tasks each method is the best or tied with it."""
+        cells = []
+        for method in methods:
+            ran = [t.standings[method] for t in self.tasks if method in t.standings]
+            won = sum(standing.place in (BEST, TIED) for standing in ran)
+            ranked = method not in self.reports.unranked
+            cells.append(Cell(f"{won} of {len(ran)}", float(won), n=len(ran)) if ranked else Cell(""))
+        return Row("all tasks", "best or tied with it on", "", cells)
 
     def bands(self) -> Table:
         every = sorted({band for row in self.worth for band in row.trained})
@@ -162,7 +173,8 @@ class LeagueTables:
         return [Cell(show("cpu_seconds", x) or "0", x, n=len(tasks)) for x in found]
 
     def _table(self, name: str, stub: str, columns: list[str]) -> Table:
-        return Table(name, self.reports.league["tables"][name], stub, columns)
+        title = self.reports.league["tables"][name]
+        return Table(name, title, stub, columns, line="not ranked")
 
     def _noted(self, table: Table) -> Table:
         found: dict[str, list[str]] = {}
@@ -187,16 +199,10 @@ def _cell(task: Task, standing: Standing) -> Cell:
         standing.pauc,
         n=standing.seeds,
         best=standing.place in (BEST, TIED),
+        above=task.above(standing),
         stale=standing.stale,
         key="|".join((task.experiment, task.dataset, standing.method)),
     )
-
-
-def _above(task: Task, cells: dict[str, Cell]) -> None:
-    """Mark what is not ranked and lies above the best of those that are."""
-    best = [s.pauc for s in task.standings.values() if s.place == BEST]
-    for method, standing in task.standings.items():
-        cells[method].above = bool(best) and not standing.ranked and standing.pauc > best[0]
 
 
 def _solved(rows: pd.DataFrame) -> Cell:

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from pauc_core.report.clock import OBJECTIVE, PAUC, profile
-from pauc_core.report.figures import LOOK
+from pauc_core.report.figures import LOOK, MARK
 from pauc_core.report.league_tables import LeagueTables
 from pauc_core.report.style import Style, style_of
 
@@ -32,7 +32,7 @@ def draw_profile(league: LeagueTables, title: str) -> Figure:
     down = max(1, -(-len(panels) // across))
     methods = sorted(set(times.method), key=reports.order)
     lines = -(-len(methods) // 3)
-    height = down * PANEL[1] + 0.6 + 0.19 * lines
+    height = down * PANEL[1] + 0.8 + 0.19 * lines
     with sns.axes_style("whitegrid", rc={"grid.color": "#e6e6e6"}), matplotlib.rc_context(LOOK):
         figure = Figure(figsize=(max(2, across) * PANEL[0], height))
         FigureCanvasAgg(figure)
@@ -48,6 +48,11 @@ def draw_profile(league: LeagueTables, title: str) -> Figure:
         figure.text(
             0.01, 1 - 0.08 / height, title, ha="left", va="top", fontsize=10.5, fontweight="bold"
         )
+        known = dict.fromkeys(task.provenance for task in league.tasks)
+        figure.text(
+            0.01, 1 - 0.32 / height, "; ".join(MARK[whose] for whose in known), ha="left",
+            va="top", fontsize=8.5, color="#B00020",
+        )  # fmt: skip
         handles = [
             Line2D([], [], color=s.colour, linestyle=s.line, marker=s.marker, markersize=4, lw=1.4,
                    label=s.label)
@@ -58,7 +63,7 @@ def draw_profile(league: LeagueTables, title: str) -> Figure:
                 handles=handles, loc="lower center", ncols=min(3, len(handles)), frameon=False,
                 bbox_to_anchor=(0.5, 0.0), handlelength=3.2,
             )  # fmt: skip
-        figure.tight_layout(rect=(0, (0.1 + 0.19 * lines) / height, 1, 1 - 0.3 / height))
+        figure.tight_layout(rect=(0, (0.1 + 0.19 * lines) / height, 1, 1 - 0.5 / height))
     return figure
 
 
@@ -78,6 +83,8 @@ def _panel(axis: Axes, part: pd.DataFrame, styles: dict[str, Style]) -> None:
     axis.set_xscale("log")
     axis.set_xlim(1.0, end)
     axis.set_ylim(-0.02, 1.02)
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    axis.xaxis.set_major_formatter(plain)
+    axis.xaxis.set_minor_formatter(plain if end < 10 else NullFormatter())
     axis.set_xlabel("CPU seconds over those of the fastest")
     axis.set_ylabel("share of tasks solved")

@@ -35,7 +35,7 @@ def claim(*folders: str) -> None:
     Cleans up after a killed run below ``folders`` where no launcher has done so.
     """
     launched = os.environ.get(FOLDER) == str(Path.cwd())
-    os.environ.update({FOLDER: str(Path.cwd()), MAIN: _name_of(os.getpid())})
+    os.environ.update({FOLDER: str(Path.cwd()), MAIN: identity(os.getpid())})
     if not launched:
         LOCK.parent.mkdir(exist_ok=True)
         handle = LOCK.open("w")
@@ -94,7 +94,7 @@ def end(processes: list[int]) -> None:
         except (ProcessLookupError, PermissionError):
             continue
     deadline = time.monotonic() + 10
-    while any(_name_of(pid) for pid in processes):
+    while any(identity(pid) for pid in processes):
         if time.monotonic() > deadline:
             break
         time.sleep(0.02)
@@ -115,7 +115,7 @@ def _watch(main: str) -> None:
 
 def _outlive(main: str) -> None:
     pid = int(main.partition("-")[0])
-    while _name_of(pid) == main:
+    while identity(pid) == main:
         time.sleep(LOOK_SECONDS)
     # One that was being started at the first look has started its own at the second.
     for _ in range(2):
@@ -123,7 +123,7 @@ def _outlive(main: str) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-def _name_of(pid: int) -> str:
+def identity(pid: int) -> str:
     """A process by its number and its start, as numbers come again; empty where there is none.
 
     Linux alone shows it: elsewhere nothing is watched.

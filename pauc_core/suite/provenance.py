@@ -29,9 +29,13 @@ EVERY_RUN = (
 )
 TUNED_RUN = ("pauc_core.suite.choice",)
 GUEST = ("pauc_core.suite.guests", "pauc_core.suite.guest_files")
-# A run's imports are followed into these rooms, and into the package that its method is from. Not
-# into others: a configuration's values are among a rule's params, what arrays hold has a checksum.
-DECIDING = ("metrics", "objective", "solver", "models", "agd_sbcd")
+# A run's imports are followed into the mathematics, and into the package that its method is from.
+# Not into other rooms: a configuration's values are among a rule's params, what arrays hold has a
+# checksum.
+DECIDING = (
+    "bands", "labelled", "metrics", "influence", "intervals", "repeats", "objective", "solver",
+    "models", "agd_sbcd",
+)  # fmt: skip
 
 
 def run_digest(use: str, *, model: str, params: Mapping[str, Any], tuned: bool) -> str:
