@@ -51,6 +51,7 @@ test: $(STAMP) lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP)
+	@echo "On Linux as root the test of the cluster installs slurm-wlm and munge with apt-get, if missing; what is skipped says why." >&2
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m slow
 
 bench: $(STAMP)
@@ -64,7 +65,8 @@ clean:
 
 # The contract tests on a method that lies outside the tree, in the folder IN; PARAMS is JSON.
 check-baseline: $(STAMP)
-	PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)' $(BIN)/pytest tests/test_contract.py
+	@export PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)'; \
+	$(BIN)/python -m pauc_core.suite.named_code "$$USE" "$$PARAMS" && $(BIN)/pytest tests/test_contract.py
 
 # Tables, figures and page of the published runs, from their collected frames alone.
 published: $(STAMP)
@@ -76,7 +78,7 @@ targets: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.targets results/$(or $(SCALE),default)
 
 readme: $(STAMP)
-	$(BIN)/python -m pauc_core.report.readme README.md results/published
+	$(BIN)/python -m pauc_core.report.readme README.md docs/results.md results/published
 
 # New cases every time; `make test` has 2,000 fixed ones.
 fuzz: $(STAMP)
@@ -84,7 +86,8 @@ fuzz: $(STAMP)
 
 # Skipped with a sentence where an emulated cluster cannot be had.
 test-slurm: $(STAMP)
+	@echo "On Linux as root this installs slurm-wlm and munge with apt-get, if missing." >&2
 	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)
-	$(BIN)/python -m tests.reliability docs/reliability.md README.md
+	$(BIN)/python -m tests.reliability docs/reliability.md

@@ -90,6 +90,7 @@ def test_all_claims_in_one_sentence() -> None:
     assert "2 supported, 1 contradicted, 0 undecided" in told
     assert overall(rows[2:]).startswith("None of the claims is supported")
     assert answer(rows[2:4]) == "Supported on other data; contradicted on generated data."
+    assert answer([{**rows[4], "note": "moves by 0.1"}]) == "On other data it moves by 0.1."
 
 
 def part(**values: Any) -> dict[str, Any]:

@@ -79,7 +79,10 @@ def headline(wholes: list[dict[str, Any]]) -> str:
 
 
 def answer(wholes: list[dict[str, Any]]) -> str:
-    """The same without the tallies."""
+    """The same without the tallies; what was measured, where nothing was claimed."""
+    if wholes[0]["kind"] == "question":
+        told = "; ".join(f"on {phrase(row['regime'])} it {row['note']}" for row in wholes)
+        return told[:1].upper() + told[1:] + "."
     return _sentence(wholes, [""] * len(wholes))
 
 

@@ -183,18 +183,30 @@ class Builder:
         return table
 
     def _transposed(self, name: str, config: dict[str, Any]) -> Table:
-        (part,) = config["parts"]
-        source = self.reports.source(part["source"])
-        extra = extra_methods(self.collected, self.reports, source, part["methods"])
-        methods = [*part["methods"], *extra]
+        sources = {p["source"]: self.reports.source(p["source"]) for p in config["parts"]}
+        extras = {
+            p["source"]: extra_methods(
+                self.collected, self.reports, sources[p["source"]], p["methods"]
+            )
+            for p in config["parts"]
+        }
+        listed = list(dict.fromkeys(m for p in config["parts"] for m in p["methods"]))
+        extra = list(dict.fromkeys(m for more in extras.values() for m in more))
+        methods = [*listed, *extra]
         labels = [
             method_label(self.reports, m, self.labels) + (" *" if m in extra else "")
             for m in methods
         ]
         table = Table(name, config["title"], "Dataset", labels)
-        for column in source.columns:
+        for part, column in (
+            (p, column) for p in config["parts"] for column in sources[p["source"]].columns
+        ):
+            there = {*part["methods"], *extras[part["source"]]}
             for kind, cell_of in (("measured", self.measured), ("paper", self.paper)):
-                cells = [cell_of(name, column, m, config["metric"]) for m in methods]
+                cells = [
+                    cell_of(name, column, m, config["metric"]) if m in there else Cell("")
+                    for m in methods
+                ]
                 for side in (False, True):
                     some = [c for m, c in zip(methods, cells, strict=True) if (m in extra) == side]
                     _mark([(Row("", "", kind, [], side), c) for c in some])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pauc_core.files import atomic_path, write_text
+from pauc_core.files import atomic_path
 from pauc_core.report import claims as judged
 from pauc_core.report.clock import times
 from pauc_core.report.compare import compare
@@ -126,22 +126,38 @@ def build_report(
 
 
 def write_report(report: Report, out: str | Path) -> None:
-    """Write tables, figures, comparison.csv, claims.csv, ranks.csv and the page below ``out``."""
+    """Write tables, figures, comparison.csv, claims.csv, ranks.csv and the page below ``out``.
+
+    Everything is worked out before the first file is written, and what an earlier report left in
+    the folders of tables and figures goes.
+    """
     out = Path(out)
-    write_tables(report, out)
-    for name, made in report.figures.items():
-        for ending, content in made.items():
-            with atomic_path(out / "figures" / f"{name}.{ending}") as path:
-                path.write_bytes(content)
-    write_text(out / "report" / "index.html", report.page)
+    files: dict[str, str | bytes] = {
+        **_tables(report),
+        **{
+            f"figures/{name}.{ending}": content
+            for name, made in report.figures.items()
+            for ending, content in made.items()
+        },
+        "report/index.html": report.page,
+    }
+    _write(out, files)
+    for path in [*out.glob("tables/*"), *out.glob("figures/*")]:
+        if str(path.relative_to(out)) not in files and path.is_file():
+            path.unlink()
 
 
 def write_tables(report: Report, out: str | Path) -> None:
     """Write the tables in every format and the frames that are files of their own."""
-    out = Path(out)
-    for table in [*report.tables, *report.league.all()]:
-        for ending, text_of in FORMATS.items():
-            write_text(out / "tables" / f"{table.name}.{ending}", text_of(table))
+    _write(Path(out), _tables(report))
+
+
+def _tables(report: Report) -> dict[str, str | bytes]:
+    found: dict[str, str | bytes] = {
+        f"tables/{table.name}.{ending}": text_of(table)
+        for table in [*report.tables, *report.league.all()]
+        for ending, text_of in FORMATS.items()
+    }
     for name, frame in {
         "tables/against_each_trial": report.race,
         "tables/time": report.time,
@@ -150,4 +166,11 @@ def write_tables(report: Report, out: str | Path) -> None:
         "claims": report.claims[judged.COLUMNS],
         "ranks": report.ranks,
     }.items():
-        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+        found[f"{name}.csv"] = frame.to_csv(index=False, lineterminator="\n")
+    return found
+
+
+def _write(out: Path, files: dict[str, str | bytes]) -> None:
+    for name, content in files.items():
+        with atomic_path(out / name) as path:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -21,7 +21,7 @@ from pauc_core.suite.choice import VALIDATION
 from pauc_core.suite.columns import KEYS, check
 from pauc_core.suite.evidence import Record, SeedResult, pairwise, record, write_records
 from pauc_core.suite.frames import make_frame, write_frames
-from pauc_core.suite.guests import from_scores
+from pauc_core.suite.guests import check_summary
 from pauc_core.suite.provenance import commit, is_stale, machine, versions
 
 RUN = [*KEYS, "chosen_by", "seed"]
@@ -108,7 +108,7 @@ def _seeds(path: Path, out: Path) -> Iterator[tuple[dict[str, Any], pd.DataFrame
         check("summaries", line, path)
         own = scores[scores["seed"] == line["seed"]]
         own = own[own["chosen_by"] == line["chosen_by"]]
-        line = from_scores(line, own, out.parent / "data", path)
+        check_summary(line, own, out.parent / "data", path)
         interval, curve = _test_part(line, own)
         yield {**line, **interval, "stale": is_stale(line), "path": _short(path, out)}, own, curve
 

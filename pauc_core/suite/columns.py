@@ -66,7 +66,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     "summaries": (
         *_KEYS,
         _needed("label", "text", "name of the method in tables"),
-        _needed("use", "text", "module:Class; empty for a guest that is no Python program"),
+        _needed("use", "text", "module:Class, or the path of a guest's program"),
         _needed("goal", "text", "pauc or sorr"),
         _needed("loss", "text", "surrogate loss"),
         _needed("model", "text", "linear, or the network's name"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pauc_core.suite.reduced import reduce_datasets, reduce_experiments
 from pauc_core.suite.report_settings import check_reports
 from pauc_core.suite.yaml_files import ConfigurationError, check_schema, read_mapping, unknown
 
@@ -75,6 +77,7 @@ class Suite:
     datasets: dict[str, dict[str, Any]]
     methods: dict[str, dict[str, Any]]
     experiments: dict[str, Experiment]
+    subset: int | None = None
 
     @property
     def results(self) -> str:
@@ -158,8 +161,9 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     check_schema(datasets, schemas / "datasets.schema.yaml", "config/datasets.yaml")
     plain = [name for name, entry in datasets.items() if "of" not in entry]
     for name, entry in datasets.items():
-        if "of" in entry and entry["of"] not in plain:
-            raise unknown("config/datasets.yaml", f"{name}.of", entry["of"], plain)
+        for key, known in (("of", plain), ("twin", datasets)):
+            if key in entry and entry[key] not in known:
+                raise unknown("config/datasets.yaml", f"{name}.{key}", entry[key], known)
         for key in ("positive", "negative"):
             if key in entry and not isinstance(entry[key], list):
                 entry[key] = [entry[key]]
@@ -177,8 +181,19 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
             f"{place}: key scale: expected {settings['scale']!r} like the file's name, "
             f"got {overlay['scale']!r}."
         )
+    budgets = overlay.get("experiments", {})
+    if "like" in overlay:
+        if overlay["like"] not in scales:
+            raise unknown(place, "like", overlay["like"], scales)
+        whole = read_mapping(root / f"config/scales/{overlay['like']}.yaml")
+        budgets, catalogue = reduce_experiments(overlay, whole, catalogue, place)
+        mirror = settings.get("mirror") or os.environ.get("PAUC_MIRROR")
+        datasets = reduce_datasets(datasets, overlay, Path(settings["raw"]), mirror)
+        methods = {name: _without(line, "grid") for name, line in methods.items()}
+    # Who stands in for a set is no part of what is prepared.
+    datasets = {name: _without(entry, "twin") for name, entry in datasets.items()}
     experiments = {}
-    for name, budget in overlay["experiments"].items():
+    for name, budget in budgets.items():
         if name not in catalogue:
             raise unknown(place, "experiments", name, catalogue)
         experiments[name] = _experiment(name, catalogue[name], budget, methods, datasets, place)
@@ -193,18 +208,19 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         datasets=datasets,
         methods=methods,
         experiments=experiments,
+        subset=settings.get("subset") or overlay.get("subset"),
     )
 
 
-def method_class(use: str, place: str = "config/methods.yaml") -> Any:
+def method_class(use: str, place: str = "config/methods.yaml: use") -> Any:
     """The class behind ``module:Class``, which is named at ``place``."""
     module, _, name = use.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module may raise anything when it is imported
         raise ConfigurationError(
-            f"{place}: use: {use!r} cannot be imported ({error}); expected "
-            f"'module:Class' of an importable module."
+            f"{place}: {use!r} cannot be imported ({type(error).__name__}: {error}); expected "
+            "'module:Class' of an importable module."
         ) from error
 
 
@@ -255,6 +271,10 @@ def _check_ranges(
 
 def _stages(grid: Grid | list[Grid]) -> list[Grid]:
     return grid if isinstance(grid, list) else [grid] if grid else []
+
+
+def _without(entry: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != key}
 
 
 def _tasks(datasets: Mapping[str, Any], base: str) -> list[str]:

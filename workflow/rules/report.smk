@@ -28,7 +28,7 @@ rule collect:
         ENV
     params:
         scale=SUITE.scale,
-        settings=SETTINGS,
+        settings={**SETTINGS, "subset": SUITE.subset},
         root=str(ROOT),
         leagues=SUITE.leagues(),
         digest=lambda wildcards: digest("pauc_core.suite.collect"),
@@ -46,34 +46,45 @@ rule report:
         methods="config/methods.yaml",
         targets=TARGETS,
         template=TEMPLATE,
+    # What stood before is removed by no attempt that fails: see update() in Snakemake.
     output:
-        tables=report(
-            directory(f"{RESULTS}/tables"),
-            patterns=["{name}.md"],
-            caption="../report/table.rst",
-            category="Tables",
+        tables=update(
+            report(
+                directory(f"{RESULTS}/tables"),
+                patterns=["{name}.md"],
+                caption="../report/table.rst",
+                category="Tables",
+            )
         ),
-        figures=report(
-            directory(f"{RESULTS}/figures"),
-            patterns=["{name}.png"],
-            caption="../report/figure.rst",
-            category="Figures",
+        figures=update(
+            report(
+                directory(f"{RESULTS}/figures"),
+                patterns=["{name}.png"],
+                caption="../report/figure.rst",
+                category="Figures",
+            )
         ),
-        comparison=report(
-            f"{RESULTS}/comparison.csv",
-            caption="../report/comparison.rst",
-            category="Paper against measured",
+        comparison=update(
+            report(
+                f"{RESULTS}/comparison.csv",
+                caption="../report/comparison.rst",
+                category="Paper against measured",
+            )
         ),
-        claims=report(
-            f"{RESULTS}/claims.csv",
-            caption="../report/claims.rst",
-            category="Paper against measured",
+        claims=update(
+            report(
+                f"{RESULTS}/claims.csv",
+                caption="../report/claims.rst",
+                category="Paper against measured",
+            )
         ),
-        ranks=f"{RESULTS}/ranks.csv",
-        page=report(
-            f"{RESULTS}/report/index.html",
-            caption="../report/page.rst",
-            category="Report",
+        ranks=update(f"{RESULTS}/ranks.csv"),
+        page=update(
+            report(
+                f"{RESULTS}/report/index.html",
+                caption="../report/page.rst",
+                category="Report",
+            )
         ),
     log:
         f"{RESULTS}/logs/report.log",
