@@ -40,6 +40,7 @@ class Interval:
 
     @property
     def reliable(self) -> bool:
+        """Whether there is nothing to doubt."""
         return not self.doubt
 
 
@@ -56,6 +57,7 @@ class Comparison:
 
     @property
     def reliable(self) -> bool:
+        """Whether there is nothing to doubt."""
         return not self.doubt
 
 
