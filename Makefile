@@ -8,7 +8,7 @@ BIN := .venv/bin
 LAUNCH := $(BIN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce run test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce run test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
@@ -51,6 +51,7 @@ test: $(STAMP) lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP)
+	@echo "On Linux as root the test of the cluster installs slurm-wlm and munge with apt-get, if missing; what is skipped says why." >&2
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m slow
 
 bench: $(STAMP)
@@ -64,11 +65,17 @@ clean:
 
 # The contract tests on a method that lies outside the tree, in the folder IN; PARAMS is JSON.
 check-baseline: $(STAMP)
-	PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)' $(BIN)/pytest tests/test_contract.py
+	@export PYTHONPATH='$(IN)'"$${PYTHONPATH:+:$$PYTHONPATH}" USE='$(USE)' PARAMS='$(PARAMS)'; \
+	$(BIN)/python -m pauc_core.suite.named_code "$$USE" "$$PARAMS" && $(BIN)/pytest tests/test_contract.py
 
 # Tables, figures and page of the published runs, from their collected frames alone.
 published: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.publish results/published
+
+# The league's targets from the reference runs of a scale, added to config/targets/ for a person to
+# commit; those that are there stay.
+targets: $(STAMP)
+	$(BIN)/python -m pauc_core.suite.targets results/$(or $(SCALE),default)
 
 readme: $(STAMP)
 	$(BIN)/python -m pauc_core.report.readme README.md docs/results.md results/published
@@ -79,6 +86,7 @@ fuzz: $(STAMP)
 
 # Skipped with a sentence where an emulated cluster cannot be had.
 test-slurm: $(STAMP)
+	@echo "On Linux as root this installs slurm-wlm and munge with apt-get, if missing." >&2
 	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)

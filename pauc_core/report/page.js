@@ -146,6 +146,8 @@
   at("roc-task").addEventListener("change", drawRoc);
   drawRoc();
 
+  const drawLeague = league({ data, at, seen, layout, settings, axis, swatch });
+
   // ---- tuning -----------------------------------------------------------------------------
   const text = (value) => value === null || value === undefined ? "" : typeof value === "number" ? String(+value.toPrecision(6)) : String(value);
   function tableOf(table, heads, rows) {
@@ -224,7 +226,7 @@
   }
   addEventListener("scroll", () => requestAnimationFrame(here), { passive: true });
   here();
-  function redraw() { offerMethods(); drawCurves(); drawRoc(); if (cells.length) drawTrials(); }
+  function redraw() { offerMethods(); drawCurves(); drawRoc(); drawLeague(); if (cells.length) drawTrials(); }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   matchMedia("print").addEventListener("change", redraw);
   document.documentElement.dataset.ready = "yes";

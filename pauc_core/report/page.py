@@ -14,10 +14,11 @@ import pandas as pd
 import plotly.offline
 from PIL import Image
 
-from pauc_core.report import payload, seen
+from pauc_core.report import league_page, payload, seen
 from pauc_core.report.frames import Collected, ReportError, Reports
 from pauc_core.report.headlines import overall
 from pauc_core.report.layout import Table
+from pauc_core.report.league_tables import LeagueTables
 from pauc_core.report.page_rows import (
     HEADS,
     claim_rows,
@@ -37,6 +38,7 @@ TEMPLATES = Path(__file__).parent
 SECTIONS = {
     "claims": "Claims",
     "tables": "Tables",
+    "league": "League",
     "race": "Race",
     "curves": "Curves",
     "roc": "ROC",
@@ -104,6 +106,7 @@ def render(
     tables: list[Table],
     race: pd.DataFrame,
     time: pd.DataFrame,
+    league: LeagueTables,
     pictures: dict[str, bytes],
 ) -> str:
     """The page as text."""
@@ -115,13 +118,19 @@ def render(
     frames = {
         **payload.payload(collected, reports),
         "comparison": {"heads": HEADS, "rows": comparison_rows(comparison)},
+        "league": league_page.payload(league),
     }
     data = json.dumps(frames, separators=(",", ":"), allow_nan=False)
     stale = collected.summaries[collected.summaries.stale.fillna(False).astype(bool)]
     text: str = environment.get_template("page.html.j2").render(
         meta=collected.meta,
         scale=reports.scale,
-        sections=[{"id": name, "title": title} for name, title in SECTIONS.items()],
+        sections=[
+            {"id": name, "title": title}
+            for name, title in SECTIONS.items()
+            if name != "league" or league.tasks
+        ],
+        league=league_page.section(league),
         overall=overall(claims[claims.scope == "all"].to_dict("records")),
         marks=_marks([warning for table in tables for warning in table.warnings]),
         datasets=dataset_rows(collected),
@@ -155,7 +164,9 @@ def render(
         runs=len(collected.summaries),
         data=packed(data),
         plotly=packed(plotly.offline.get_plotlyjs()),
-        script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
+        script="\n".join(
+            (TEMPLATES / name).read_text(encoding="utf-8") for name in ("league.js", "page.js")
+        ),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
     )
     return small_enough(text)

@@ -12,6 +12,7 @@ from pathlib import Path
 from pauc_core.data.errors import DataError
 from pauc_core.suite.child import MachineError
 from pauc_core.suite.columns import ColumnError
+from pauc_core.suite.failures import note
 from pauc_core.suite.yaml_files import ConfigurationError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -40,5 +41,6 @@ def job(log: str | Path) -> Iterator[None]:
                 handle.write(f"{sentence}\n")
             else:
                 traceback.print_exc(file=handle)
+        note(path, sentence)
         print(f"{type(error).__name__}: {sentence}\n(details: {path})", file=sys.stderr)
         sys.exit(1)

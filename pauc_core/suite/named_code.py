@@ -1,8 +1,14 @@
-"""What the settings name is looked up before the first job: classes, losses, kinds, folders."""
+"""What the settings name is looked up before the first job: classes, losses, kinds, folders.
+
+``python -m pauc_core.suite.named_code module:Class [PARAMS]`` looks at one class from outside, for
+`make check-baseline`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +16,7 @@ from pauc_core.data.prepare import LOADERS
 from pauc_core.data.sources import MADE_IN_PREPARE
 from pauc_core.objective import LOSSES
 from pauc_core.suite.configuration import Experiment, Suite, method_class
+from pauc_core.suite.guests import is_guest, program_of
 from pauc_core.suite.yaml_files import ConfigurationError, unknown
 
 # Kinds of entries that no loader reads: features made by a network, and a network's weights.
@@ -29,8 +36,8 @@ def check_names(suite: Suite) -> None:
             raise unknown(place, f"{experiment.name}.loss", experiment.loss, LOSSES)
         _check_model(experiment)
         for name in experiment.methods:
-            if "use" in suite.methods[name]:
-                _check_method(suite, experiment, name)
+            check = _check_guest if is_guest(suite.methods[name]["use"]) else _check_method
+            check(suite, experiment, name)
 
 
 def check_mirror(mirror: str | None, place: str) -> None:
@@ -56,7 +63,7 @@ def _check_model(experiment: Experiment) -> None:
 def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
     """See that a class is a method, handles what it is used for and has its hyper-parameters."""
     use = suite.methods[name]["use"]
-    cls = method_class(use)
+    cls = method_class(use, f"config/methods.yaml: {name}.use")
     check_contract(cls, f"config/methods.yaml: {name}.use: {use}")
     kind = "linear" if experiment.model == "linear" else "module"
     for what, have, want in (
@@ -76,6 +83,31 @@ def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
         raise unknown("config/methods.yaml", f"{name}.params", param, known)
 
 
+def _check_guest(suite: Suite, experiment: Experiment, name: str) -> None:
+    """See that a guest's program can be started and is asked for what it can give."""
+    use = suite.methods[name]["use"]
+    place = f"config/methods.yaml: {name}.use: {use}"
+    program = program_of(use)
+    if not program.is_file():
+        raise ConfigurationError(
+            f"{place} is not there; expected module:Class, or the path of a guest's program below "
+            "the project's folder."
+        )
+    if not os.access(program, os.X_OK):
+        raise ConfigurationError(f"{place} cannot be executed; make it so with chmod +x {use}.")
+    if suite.stages(experiment, name):
+        raise ConfigurationError(
+            f"config/methods.yaml: {name}.grid: a guest is not tuned; expected params alone: it "
+            "may choose by the validation rows itself."
+        )
+    if (experiment.goal, experiment.model) != ("pauc", "linear"):
+        raise ConfigurationError(
+            f"config/experiments.yaml: {experiment.name}.methods: {name} is a guest, for the goal "
+            f"pauc and rows of features; expected a method for {experiment.goal} and the model "
+            f"{experiment.model}."
+        )
+
+
 def check_contract(cls: Any, place: str) -> None:
     """Raise where a class lacks what every method says of itself."""
     if not hasattr(cls, "__dataclass_fields__"):
@@ -89,3 +121,32 @@ def check_contract(cls: Any, place: str) -> None:
                 f"{place} has no {attribute!r}; expected a class attribute, the frozenset of those "
                 f"of {words} that it handles."
             )
+
+
+def check_outside(use: str, params: str) -> None:
+    """Raise where a class of `make check-baseline` is no method, or does not take its params."""
+    try:
+        cls = method_class(use, "USE")
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{str(error).rstrip('.')}; IN=folder says where the module lies."
+        ) from error
+    check_contract(cls, f"USE: {use}")
+    try:
+        cls(**json.loads(params or "{}"))
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(
+            f"PARAMS: {params!r} is no JSON ({error}); expected something like '{{\"c\": 1}}'."
+        ) from error
+    except Exception as error:
+        raise ConfigurationError(
+            f"PARAMS: {use} does not take {params or 'no params'} ({error}); expected its "
+            "hyper-parameters as JSON."
+        ) from error
+
+
+if __name__ == "__main__":
+    try:
+        check_outside(*(*sys.argv[1:], "", "")[:2])
+    except ConfigurationError as mistake:
+        sys.exit(str(mistake))

@@ -34,6 +34,9 @@ def check_reports(
     for method in reports["methods"]:
         if method not in methods:
             raise unknown(PLACE, "methods", method, methods)
+    for kind, method in reports["league"]["references"].items():
+        if method not in methods:
+            raise unknown(PLACE, f"league.references.{kind}", method, methods)
     for key, part in _parts(reports):
         if part["source"] not in columns:
             raise unknown(PLACE, f"{key}.source", part["source"], columns)

@@ -11,7 +11,7 @@ given = filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
 os.environ.update(PYTHONPATH=os.pathsep.join(given))
 
 from pauc_core.suite.provenance import code_digest, run_digest
-from pauc_core.suite import columns, configuration, run_spec
+from pauc_core.suite import columns, configuration, failures, lifetime, run_spec
 from pauc_core.suite.yaml_files import ConfigurationError, read_mapping
 
 
@@ -49,6 +49,9 @@ if SETTINGS.get("mirror"):
     # Where bytes come from is no reason to fetch them again: not among a rule's params.
     os.environ.update(PAUC_MIRROR=SETTINGS["mirror"])
 RAW = SETTINGS["raw"]
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    lifetime.claim(SETTINGS["results"], RAW)
+    failures.tell_at_the_end()
 EXTRACTED = [
     name for name, entry in SUITE.datasets.items() if entry["kind"] == "extracted"
 ]
