@@ -127,7 +127,9 @@ def test_public_names_have_docstrings(name: str, what: Any) -> None:
         pytest.skip("a value or an alias of a type: explained where it is set.")
     assert inspect.getdoc(what), name
     for member, value in vars(what).items() if inspect.isclass(what) else ():
-        told = inspect.isfunction(value) or isinstance(value, (property, cached_property, classmethod))
+        told = inspect.isfunction(value) or isinstance(
+            value, (property, cached_property, classmethod)
+        )
         if told and not member.startswith("_") and member not in CONTRACT:
             assert inspect.getdoc(getattr(what, member)), f"{name}.{member}"
 
