@@ -141,7 +141,7 @@ def _source(module: str) -> str | None:
         return None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
-    return Path(spec.origin).read_text()
+    return Path(spec.origin).read_text(encoding="utf-8")
 
 
 @cache
