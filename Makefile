@@ -15,11 +15,12 @@ export MPLCONFIGDIR := $(CURDIR)/.snakemake/caches
 endif
 # In a C locale Python would read and write ASCII.
 export PYTHONUTF8 := 1
-.PHONY: help setup reproduce run test test-all lint fuzz bench readme published explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce run smoke test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
 	@echo "make run SCALE=open [CONFIG='mirror=...'] [ARGS='-n']    any scale, settings and arguments of Snakemake"
+	@echo "make smoke [MIRROR=...]    all datasets and methods of the scale open on a few hundred rows: does it run?"
 	@echo "make test         lint, tests and one smoke run of the workflow"
 	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
@@ -46,6 +47,12 @@ reproduce: $(STAMP)
 # Snakemake's, as in make run SCALE=open ARGS='-n -- linear'.
 run: $(STAMP)
 	$(LAUNCH) --cores $(CORES) --config scale=$(or $(SCALE),default) $(CONFIG) $(ARGS)
+
+# Everything of the scale open on a few hundred rows. MIRROR is a folder or an address; without one,
+# what npm and PyPI do not have is generated.
+smoke: $(STAMP)
+	$(LAUNCH) --cores $(CORES) --config scale=smoke $(if $(MIRROR),mirror=$(MIRROR)) $(CONFIG) $(ARGS)
+	@echo "Done. Open results/smoke/report/index.html"
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -79,8 +86,13 @@ check-baseline: $(STAMP)
 published: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.publish results/published
 
+# The league's targets from the reference runs of a scale, added to config/targets/ for a person to
+# commit; those that are there stay.
+targets: $(STAMP)
+	$(BIN)/python -m pauc_core.suite.targets results/$(or $(SCALE),default)
+
 readme: $(STAMP)
-	$(BIN)/python -m pauc_core.report.readme README.md results/published
+	$(BIN)/python -m pauc_core.report.readme README.md docs/results.md results/published
 
 # New cases every time; `make test` has 2,000 fixed ones.
 fuzz: $(STAMP)
@@ -92,4 +104,4 @@ test-slurm: $(STAMP)
 	$(BIN)/pytest -rs tests/test_slurm.py
 
 reliability: $(STAMP)
-	$(BIN)/python -m tests.reliability docs/reliability.md README.md
+	$(BIN)/python -m tests.reliability docs/reliability.md

@@ -12,16 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, stdtr, stdtrit
 
+from pauc_core.bands import Band, fpr_band
 from pauc_core.influence import ROUNDING, Spread, group_codes, influenced, scale_slope, spread
-from pauc_core.metrics import (
-    area_in_band,
-    check_band,
-    check_scale,
-    positive_mask,
-    rescale,
-    sorted_above,
-    split_scores,
-)
+from pauc_core.labelled import check_weights, positive_mask, rows_of_band, split_scores
+from pauc_core.metrics import area_in_band, check_scale, rescale, sorted_above
 
 __all__ = ["Comparison", "Interval", "bootstrap_interval", "compare_pauc", "pauc_interval"]
 
@@ -40,6 +34,7 @@ class Interval:
 
     @property
     def reliable(self) -> bool:
+        """Whether there is nothing to doubt."""
         return not self.doubt
 
 
@@ -56,6 +51,7 @@ class Comparison:
 
     @property
     def reliable(self) -> bool:
+        """Whether there is nothing to doubt."""
         return not self.doubt
 
 
@@ -65,9 +61,12 @@ def pauc_interval(
     *,
     fpr_low: float = 0.0,
     fpr_high: float = 1.0,
+    tpr_low: float | None = None,
+    tpr_high: float | None = None,
     scale: str = "width",
     level: float = 0.95,
     groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: object = None,
 ) -> Interval:
     """Interval of `pauc` over redraws of the rows, on the log-odds scale.
@@ -78,18 +77,23 @@ def pauc_interval(
 
     Parameters
     ----------
-    y_true, scores, fpr_low, fpr_high, scale, pos_label
+    y_true, scores, fpr_low, fpr_high, tpr_low, tpr_high, scale, pos_label
         As for `pauc`.
     level : float
         How often the interval should hold the true value.
     groups : array of shape (n,), optional
         Which rows belong together (the films of one patient) and are redrawn together.
+    sample_weight : array of shape (n,), optional
+        Importance weights: a row of weight 2 is one row that counts twice. Two equal rows say
+        more, and have a smaller standard error.
     """
     mask, tail = positive_mask(y_true, pos_label=pos_label), _tail(level)
-    slope, codes = scale_slope(fpr_low, fpr_high, scale), group_codes(groups, mask.size)
-    width = fpr_high - fpr_low
-    area, rows = influenced(mask, scores, fpr_low, fpr_high)
-    seen = spread(mask, rows, codes)
+    band, codes = fpr_band(fpr_low, fpr_high, tpr_low, tpr_high), group_codes(groups, mask.size)
+    slope, width = scale_slope(band, scale), band.high - band.low
+    weights = check_weights(sample_weight, mask.size)
+    mask, scores = rows_of_band(band, mask, scores, weights)
+    area, rows = influenced(mask, scores, band, weights)
+    seen = spread(mask, rows, codes, weights)
     share, error, in_band = area / width, seen.standard_error, seen.neg.n * width
     low, high = 0.0, 1.0
     if math.isfinite(error) and error > 0.0 and 0.0 < share < 1.0:
@@ -103,9 +107,9 @@ def pauc_interval(
         alike = _alike(tail, seen.pos.n, in_band)
         low, high = share * alike, 1.0 - (1.0 - share) * alike
     value, low, high = (
-        rescale(float(end), fpr_low, fpr_high, scale) for end in (area, width * low, width * high)
+        rescale(float(end), band.low, band.high, scale) for end in (area, width * low, width * high)
     )
-    return Interval(value, slope * error, low, high, _doubt(seen, share, in_band))
+    return Interval(value, slope * error, low, high, _doubt(seen, share, in_band, band))
 
 
 def compare_pauc(
@@ -115,9 +119,12 @@ def compare_pauc(
     *,
     fpr_low: float = 0.0,
     fpr_high: float = 1.0,
+    tpr_low: float | None = None,
+    tpr_high: float | None = None,
     scale: str = "width",
     level: float = 0.95,
     groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: object = None,
 ) -> Comparison:
     """`pauc` of `scores_a` less that of `scores_b`, paired row by row.
@@ -127,13 +134,16 @@ def compare_pauc(
     the p-value is 1.
     """
     mask, tail = positive_mask(y_true, pos_label=pos_label), _tail(level)
-    slope, codes = scale_slope(fpr_low, fpr_high, scale), group_codes(groups, mask.size)
-    width = fpr_high - fpr_low
-    area_a, rows_a = influenced(mask, scores_a, fpr_low, fpr_high)
-    area_b, rows_b = influenced(mask, scores_b, fpr_low, fpr_high)
+    band, codes = fpr_band(fpr_low, fpr_high, tpr_low, tpr_high), group_codes(groups, mask.size)
+    slope, width = scale_slope(band, scale), band.high - band.low
+    weights = check_weights(sample_weight, mask.size)
+    (area_a, rows_a), (area_b, rows_b) = (
+        influenced(*rows_of_band(band, mask, scores, weights), band, weights)
+        for scores in (scores_a, scores_b)
+    )
     rows = rows_a - rows_b
     rows[np.abs(rows) <= ROUNDING * np.abs(rows_a).max()] = 0.0
-    seen = spread(mask, rows, codes)
+    seen = spread(mask ^ band.exchanged, rows, codes, weights)
     difference, error = (area_a - area_b) / width, seen.standard_error
     in_band = seen.neg.n * width
     low, high, p_value = -1.0, 1.0, 1.0
@@ -148,7 +158,7 @@ def compare_pauc(
         low = min(difference * alike - (1.0 - alike), 0.0)
         high = max(difference * alike + (1.0 - alike), 0.0)
     difference, error, low, high = (slope * x for x in (difference, error, low, high))
-    doubt = _doubt(seen, max(area_a, area_b) / width, in_band)
+    doubt = _doubt(seen, max(area_a, area_b) / width, in_band, band)
     return Comparison(difference, error, low, high, p_value, doubt)
 
 
@@ -159,6 +169,8 @@ def bootstrap_interval(
     rng: np.random.Generator | int,
     fpr_low: float = 0.0,
     fpr_high: float = 1.0,
+    tpr_low: float | None = None,
+    tpr_high: float | None = None,
     scale: str = "width",
     level: float = 0.95,
     repeats: int = 1000,
@@ -168,14 +180,14 @@ def bootstrap_interval(
 
     The scores are sorted once: a redraw only changes how often each of them counts.
     """
-    check_band(fpr_low, fpr_high)
+    band = fpr_band(fpr_low, fpr_high, tpr_low, tpr_high)
     check_scale(scale)
     if not 0 < level < 1 or repeats < 1:
         raise ValueError(
             f"level {level} and repeats {repeats}: expected 0 < level < 1 and at least one repeat."
         )
     rng = np.random.default_rng(rng)
-    pos, neg = split_scores(y_true, scores, pos_label)
+    pos, neg, _, _ = band.classes(*split_scores(y_true, scores, pos_label))
     above, tied = sorted_above(np.sort(pos), np.sort(neg))
     areas = np.empty(repeats)
     cumulated = np.zeros(neg.size + 1)
@@ -185,8 +197,8 @@ def bootstrap_interval(
         chosen = rng.integers(pos.size, size=pos.size)
         above_r = cumulated[above[chosen]]
         tied_r = cumulated[above[chosen] + tied[chosen]] - above_r
-        area = area_in_band(above_r, tied_r, fpr_low * neg.size, fpr_high * neg.size).sum()
-        areas[r] = rescale(area / (pos.size * neg.size), fpr_low, fpr_high, scale)
+        area = area_in_band(above_r, tied_r, band.low * neg.size, band.high * neg.size).sum()
+        areas[r] = rescale(area / (pos.size * neg.size), band.low, band.high, scale)
     low, high = np.quantile(areas, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
@@ -200,7 +212,7 @@ def _quantile(error: float, noise: float, tail: float) -> float:
     return -float(stdtrit(_freedom(error, noise), tail))
 
 
-def _alike(tail: float, n_pos: int, in_band: float) -> float:
+def _alike(tail: float, n_pos: float, in_band: float) -> float:
     """The least share of all rows that can be alike when all n that were seen are: tail^(1/n).
 
     Were it less, n rows alike would have a chance below `tail`. The other rows may be anything
@@ -209,15 +221,16 @@ def _alike(tail: float, n_pos: int, in_band: float) -> float:
     return float(tail ** (1.0 / min(n_pos, in_band)))
 
 
-def _doubt(seen: Spread, share: float, in_band: float) -> str:
+def _doubt(seen: Spread, share: float, in_band: float, band: Band) -> str:
+    below, above = ("positives", "N-") if band.exchanged else ("negatives", "N+")
     if min(seen.pos.n, seen.neg.n) < 2:
         return "a class has a single row or group, which shows no spread"
     lost = seen.pos.n * (1.0 - share)
     # 100 (0.3 - 0.2) is 10.
     if in_band < ENOUGH - 1e-9:
-        return f"the band holds {in_band:.3g} negatives, fewer than {ENOUGH}"
+        return f"the band holds {in_band:.3g} {below}, fewer than {ENOUGH}"
     if lost < ENOUGH - 1e-9:
-        return f"N+ (1 - pAUC) is {lost:.3g}, less than {ENOUGH}"
+        return f"{above} (1 - pAUC) is {lost:.3g}, less than {ENOUGH}"
     return ""
 
 

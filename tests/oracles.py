@@ -52,6 +52,30 @@ def influence_by_leaving_out(y, scores, low, high):
     return rows
 
 
+def influence_of_a_mean_row(y, scores, weights, low, high, step=1e-6):
+    """Importance-weighted influence by changing weights a little, for rows without ties.
+
+    A row's share of its class times the slope of the pAUC by that share, centred.
+    """
+    rows = np.zeros(y.size)
+
+    def area(w):
+        ends = np.cumsum(w[~y][np.argsort(-scores[~y])])
+        total, ranks = ends[-1], np.append(0.0, ends)
+        above = ranks[[(scores[~y] > s).sum() for s in scores[y]]]
+        inside = np.clip(high * total - above, 0.0, (high - low) * total)
+        return np.average(inside, weights=w[y]) / (total * (high - low))
+
+    for i in range(y.size):
+        up, down = weights.copy(), weights.copy()
+        up[i] += step
+        down[i] -= step
+        rows[i] = (area(up) - area(down)) / (2 * step) * weights[i]
+    for members in (y, ~y):
+        rows[members] *= members.sum()
+    return rows
+
+
 def influence_winsorised(y, scores, low, high):
     """What the influence tends to: shares of the band below, and S at scores kept within it."""
     ends = np.quantile(scores[~y], [1 - high, 1 - low])
@@ -97,6 +121,16 @@ def pauc_loss_grad_by_pairs(p, q, m, n, loss):
     by_q = np.zeros(q.size)
     by_q[band] = -slopes.sum(axis=0)
     return slopes.sum(axis=1), by_q
+
+
+def weighted_loss_by_pairs(p, q, a, b, m, n, loss):
+    """Weighted (3), pair by pair: each negative counts with its weight between m and n."""
+    inside, passed = np.zeros(q.size), 0.0
+    for j in np.argsort(-q, kind="stable"):
+        inside[j] = max(0.0, min(passed + b[j], n) - max(passed, m))
+        passed += b[j]
+    losses = get_loss(loss).value(p[:, None] - q[None, :]).astype(np.longdouble)
+    return float(a @ losses @ inside / (a.sum() * (n - m)))
 
 
 def central_difference(function, x, step=1e-6):
@@ -254,3 +288,47 @@ def same_convolution(x: np.ndarray, weight: np.ndarray, stride: int, groups: int
             if 0 <= y < height and 0 <= z < width:
                 out[r, c, i, j] += weight[c, k, a, b] * x[r, first + k, y, z]
     return out
+
+
+# --- rivals after the paper ---------------------------------------------------------------------
+
+
+def adam_as_printed(w, gradients, lrs):
+    """Kingma and Ba's Algorithm 1 over gradients that are functions of w."""
+    first, second = np.zeros_like(w), np.zeros_like(w)
+    for t, (gradient, lr) in enumerate(zip(gradients, lrs, strict=True), start=1):
+        g = gradient(w)
+        first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g**2
+        w = w - lr * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+    return w
+
+
+def sopa_gradient(x, w, s, pos, neg, eta_s, b, loss):
+    """One step of SOPA pair by pair: the gradient, with s (by row number) renewed in place."""
+    loss, gradient = get_loss(loss), np.zeros_like(w)
+    for i in pos:
+        active = [j for j in neg if loss.value(x[i] @ w - x[j] @ w) > s[i]]
+        for j in active:
+            slope = loss.slope(x[i] @ w - x[j] @ w)
+            gradient += slope * (x[i] - x[j]) / (b * len(pos) * len(neg))
+        s[i] -= eta_s * (1 - len(active) / (b * len(neg)))
+    return gradient
+
+
+def sopa_s_gradient(x, w, u, pos, neg, Lambda, g, loss):
+    """One step of SOPA-s pair by pair: the gradient, with u (by row number) renewed in place."""
+    loss, gradient = get_loss(loss), np.zeros_like(w)
+    for i in pos:
+        gaps = np.array([x[i] @ w - x[j] @ w for j in neg])
+        u[i] = (1 - g) * u[i] + g * np.mean(np.exp(loss.value(gaps) / Lambda))
+        for j, gap in zip(neg, gaps, strict=True):
+            weight = np.exp(loss.value(gap) / Lambda) / u[i]
+            gradient += weight * loss.slope(gap) * (x[i] - x[j]) / (len(pos) * len(neg))
+    return gradient
+
+
+def pauci_value(pos, neg, a, b_, s, lam, g, b, kappa):
+    """PAUCI's saddle on scores in [0, 1], as printed."""
+    soft = np.log1p(np.exp(kappa * ((neg - b_) ** 2 + 2 * (1 + g) * neg - s))) / kappa
+    first = np.mean((pos - a) ** 2 - 2 * (1 + g) * pos)
+    return first + s + np.mean(soft) / b - g**2 - lam * (b_ - 1 - g)

@@ -16,6 +16,8 @@ STANDARD = set(sys.stdlib_module_names)
 # may import. A room knows those before it and none after it.
 NUMERICS = {"numpy", "scipy", "numba"}
 ROOMS = {
+    "bands": {"numpy"},
+    "labelled": {"numpy"},
     "metrics": {"numpy"},
     "influence": {"numpy"},
     "intervals": {"numpy", "scipy"},
@@ -29,9 +31,11 @@ ROOMS = {
     "own_data": NUMERICS | {"sklearn", "pandas", "tqdm", "matplotlib", "threadpoolctl"},
     "suite": NUMERICS | {"torch", "pandas", "tqdm", "yaml", "jsonschema", "threadpoolctl"},
     "report": NUMERICS
-    | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},
+    | {"pandas", "matplotlib", "seaborn", "plotly", "PIL", "jinja2", "yaml", "markupsafe"},
 }
 MATHEMATICS = (
+    "bands",
+    "labelled",
     "metrics",
     "influence",
     "intervals",
@@ -43,7 +47,7 @@ MATHEMATICS = (
 )
 # What a room may know of rooms after it: the suite writes the report that its runs are for.
 BEYOND = {"pauc_core.suite.publish": {"report"}}
-BASELINES = {"numpy", "scipy", "sklearn", "torch", "pauc_core"}
+BASELINES = {"numpy", "scipy", "sklearn", "torch", "xgboost", "pauc_core"}
 
 
 def files(pattern: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -347,6 +348,52 @@ def test_the_reports_schema_knows_what_the_report_can_draw():
     assert set(method["marker"]["enum"]) == set(PLOTLY_MARKER)
 
 
+def test_a_guest_of_one_line_runs_wherever_such_guests_are_invited(tree):
+    line = {"use": "baselines.controls:RandomScores", "label": "New", "joins": "linear"}
+    change(tree, "methods.yaml", lambda c: c.update(new=line))
+    suite = load(tree, GIVEN)
+    inviting = {name for name, e in suite.experiments.items() if "new" in e.methods}
+    assert inviting == {"league-gen", "league-gen-030"}
+    assert suite.experiments["league-gen"].methods.count("pauc_path") == 1
+    change(tree, "methods.yaml", lambda c: c["new"].update(joins="networks"))
+    opened = load(tree, {**GIVEN, "scale": "open"}).experiments
+    assert {name for name, e in opened.items() if "new" in e.methods} == {"longtail-open"}
+
+
+def test_the_bands_of_a_league_are_those_of_its_experiments(tree):
+    change(
+        tree,
+        "experiments.yaml",
+        lambda c: c["league-gen"].update(band={"fpr_low": 0.01, "fpr_high": 0.2}),
+    )
+    leagues = load(tree, GIVEN).leagues()
+    assert leagues["league-gen"] == {"league": "small", "bands": [[0.0, 0.3], [0.01, 0.2]]}
+    assert leagues["league-gen-030"] == leagues["league-gen"]
+    assert "linear-gen" not in leagues
+
+
+def test_a_league_of_ranks_is_refused(tree):
+    change(tree, "experiments.yaml", lambda c: c["sorr-gen"].update(league="small"))
+    with pytest.raises(ConfigurationError, match=r"sorr-gen.league: expected a band of rates"):
+        load(tree, GIVEN)
+
+
+def test_the_bands_of_a_league_have_the_same_methods_grids_and_looks():
+    suite = load(ROOT, {**GIVEN, "scale": "open"})
+    by_league = {}
+    for experiment in suite.experiments.values():
+        if experiment.league is not None and experiment.track == "linear":
+            by_league.setdefault(experiment.league, []).append(experiment)
+    assert all(len(found) == 3 for found in by_league.values())
+    for found in by_league.values():
+        first = run_of(suite, found[0], found[0].datasets[0], "agd_sbcd")
+        for other in found[1:]:
+            assert (other.datasets, other.methods) == (found[0].datasets, found[0].methods)
+            run = run_of(suite, other, other.datasets[0], "agd_sbcd")
+            assert (run.looks, run.stages, run.budget) == (first.looks, first.stages, first.budget)
+            assert (other.seeds, other.grids) == (found[0].seeds, found[0].grids)
+
+
 def test_an_unknown_scale_and_an_unknown_setting():
     with pytest.raises(ConfigurationError, match=r"'defualt' is unknown.*'default'"):
         load(ROOT, {**GIVEN, "scale": "defualt"})
@@ -420,3 +467,49 @@ def test_what_decides_a_run_leaves_the_others_out(tree):
         change(tree, name, edit)
         assert decides() not in seen
         seen.append(decides())
+
+
+def test_the_smoke_scale_has_all_of_the_open_one_made_small(monkeypatch):
+    monkeypatch.delenv("PAUC_MIRROR", raising=False)
+    whole = load(ROOT, {**GIVEN, "scale": "open"})
+    given = {**GIVEN, "scale": "smoke", "raw": "no/such/folder"}
+    for small in (load(ROOT, given), load(ROOT, {**given, "mirror": str(ROOT)})):
+        assert set(small.experiments) == set(whole.experiments)
+        assert set(small.stored_datasets()) >= set(whole.stored_datasets())
+        for name, experiment in small.experiments.items():
+            assert experiment.methods == whole.experiments[name].methods
+            assert set(experiment.datasets) <= set(whole.experiments[name].datasets)
+            assert experiment.seeds == (0,)
+            assert experiment.model in ("linear", "small")
+        grids = [
+            math.prod(map(len, grid.values()))
+            for experiment in small.experiments.values()
+            for method in experiment.methods
+            for grid in small.stages(experiment, method)
+            if small.tuned(experiment, method)
+        ]
+        assert grids == [2]
+        assert small.subset == 300
+        assert small.results == "results/smoke"
+    sources = yaml.safe_load((ROOT / "config/reports.yaml").read_text())["scales"]
+    assert sources["smoke"] == sources["open"]
+
+
+def test_twins_take_the_place_of_sets_that_cannot_be_had(tmp_path, monkeypatch):
+    monkeypatch.delenv("PAUC_MIRROR", raising=False)
+    (tmp_path / "libsvm").mkdir()
+    for name in ("a9a", "a9a.t"):
+        (tmp_path / "libsvm" / name).touch()
+    given = {**GIVEN, "scale": "smoke", "raw": str(tmp_path)}
+    found = load(ROOT, given).datasets
+    assert found["a9a"]["provenance"] == "paper"  # it lies in the raw folder
+    for name in ("w8a", "ijcnn1", "covtype", "nih", "chexnet-scores", "tiny-imagenet-lt-32"):
+        assert found[name]["provenance"] == "generated", name
+        assert found[name]["title"].endswith("generated twin"), name
+    for name in ("cifar10", "cifar10-lt", "creditcard"):  # npm and PyPI have them
+        assert found[name]["provenance"] != "generated", name
+    mirrored = load(ROOT, {**given, "mirror": "https://mirror.example"}).datasets
+    assert mirrored["nih"] == load(ROOT, {**GIVEN, "scale": "open"}).datasets["nih"]
+    assert "generate" in mirrored["gen-features-220k"]
+    assert mirrored["gen-features-220k"]["generate"]["rows"] < 20000
+    assert not any("twin" in entry for entry in found.values())

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pauc_core.bands import Weights
 from pauc_core.objective.hinge_sums import squared_hinge_sums
 
 __all__ = ["LOSSES", "Formulas", "Loss", "Tail", "get_loss"]
@@ -38,6 +39,9 @@ class Tail(NamedTuple):
     series: Callable[[np.ndarray], np.ndarray]
 
 
+Sums = Callable[[np.ndarray, np.ndarray, Weights, Weights], tuple[float, np.ndarray, np.ndarray]]
+
+
 @dataclass(frozen=True, eq=False)
 class Loss:
     """A surrogate loss l of equation (3); a new one is one entry of `LOSSES`.
@@ -53,14 +57,15 @@ class Loss:
     tails : pair of Tail, optional
         The sides z > 0 and z < 0, for near-linear sums over all pairs.
     sums : callable, optional
-        Instead of tails: from p and q to the sum of l(p_i - q_j) and its derivatives by p and q.
+        Instead of tails: from p, q and their weights, or None, to the sum of a_i b_j l(p_i - q_j)
+        and its derivatives by p and q.
     """
 
     name: str
     define: Callable[[Any, Any], Formulas]
     of_sigma: tuple[float, float] | None = None
     tails: tuple[Tail, Tail] | None = None
-    sums: Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]] | None = None
+    sums: Sums | None = None
 
     def formulas(self, xp: Any) -> Formulas:
         """The loss in numpy or torch."""

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.polynomial import chebyshev
 
+from pauc_core.bands import Weights
 from pauc_core.objective.losses import Loss, Tail
 
 __all__ = ["pair_sum", "pair_sum_grad"]
@@ -45,27 +46,35 @@ class _Kernel:
     left: np.ndarray  # the same for u < 0, in mirrored coordinates
 
 
-def pair_sum(p: np.ndarray, q: np.ndarray, loss: Loss) -> float:
-    """Sum of l(p_i - q_j) over all pairs."""
+def pair_sum(
+    p: np.ndarray, q: np.ndarray, loss: Loss, a: Weights = None, b: Weights = None
+) -> float:
+    """Sum of l(p_i - q_j) over all pairs, of a_i b_j l(p_i - q_j) where weights are given."""
     if loss.sums is not None:
-        return loss.sums(p, q)[0]
-    return _Grid(p, q).total(_kernel(loss, "value", False))
+        return loss.sums(p, q, a, b)[0]
+    return _Grid(p, q, a, b).total(_kernel(loss, "value", False))
 
 
-def pair_sum_grad(p: np.ndarray, q: np.ndarray, loss: Loss) -> tuple[float, np.ndarray, np.ndarray]:
-    """Sum of l(p_i - q_j) over all pairs and its derivatives by p and by q."""
+def pair_sum_grad(
+    p: np.ndarray, q: np.ndarray, loss: Loss, a: Weights = None, b: Weights = None
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """`pair_sum` and its derivatives by p and by q."""
     if loss.sums is not None:
-        return loss.sums(p, q)
-    grid = _Grid(p, q)
+        return loss.sums(p, q, a, b)
+    grid = _Grid(p, q, a, b)
     by_p = grid.sums_at_p(_kernel(loss, "slope", False))
     by_q = -grid.sums_at_q(_kernel(loss, "slope", True))
+    if a is not None:
+        by_p *= a
+    if b is not None:
+        by_q *= b
     return grid.total(_kernel(loss, "value", False)), by_p, by_q
 
 
 class _Grid:
     """The occupied cells of two sets of scores, with the Chebyshev moments of each set."""
 
-    def __init__(self, p: np.ndarray, q: np.ndarray) -> None:
+    def __init__(self, p: np.ndarray, q: np.ndarray, a: Weights, b: Weights) -> None:
         self.p, self.q = p, q
         # Cell numbers stay floats: exact for any finite score, where integers would overflow.
         numbers = np.floor(0.5 * np.concatenate([p, q]))
@@ -74,8 +83,8 @@ class _Grid:
         # Distances past _NEAR are all alike to the near field: whole numbers, safe for outliers.
         steps = np.minimum(np.diff(self.ids), _NEAR + 1.0).astype(np.int64)
         self.places = np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
-        self.moments_p = _moments(p, self.cell_p, self.ids)
-        self.moments_q = _moments(q, self.cell_q, self.ids)
+        self.moments_p = _moments(p, self.cell_p, self.ids, a)
+        self.moments_q = _moments(q, self.cell_q, self.ids, b)
 
     def total(self, kernel: _Kernel) -> float:
         local = self._local(kernel, self.moments_p, self.moments_q)
@@ -118,13 +127,16 @@ def _far_field(ids: np.ndarray, places: np.ndarray, moments: np.ndarray) -> np.n
 
 
 @njit(cache=True)
-def _moments(x: np.ndarray, cell: np.ndarray, ids: np.ndarray) -> np.ndarray:
+def _moments(x: np.ndarray, cell: np.ndarray, ids: np.ndarray, weights: Weights) -> np.ndarray:
     moments = np.zeros((ids.size, _ORDER))
     for i in range(x.size):
         c = cell[i]
         t = (x[i] - 2.0 * ids[c]) - 1.0
         before, now = 1.0, t
-        moments[c, 0] += 1.0
+        if weights is not None:  # decided when this is compiled
+            # The recurrence is linear: begun at the weight it yields weighted polynomials.
+            before, now = weights[i], weights[i] * t
+        moments[c, 0] += before
         for r in range(1, _ORDER):
             moments[c, r] += now
             before, now = now, 2.0 * t * now - before

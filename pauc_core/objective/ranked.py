@@ -8,6 +8,8 @@ and the same one on every machine.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pauc_core.bands import Band, Weights, fpr_band
+from pauc_core.labelled import check_weights
 from pauc_core.metrics import ranks
 from pauc_core.objective.losses import Loss, get_loss
 from pauc_core.objective.pair_sums import pair_sum, pair_sum_grad
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 _BLOCK_PAIRS = 1 << 21
+ALL = Band(0.0, 1.0)
 
 
 def pauc_loss(
@@ -34,8 +37,12 @@ def pauc_loss(
     *,
     fpr_low: float | None = None,
     fpr_high: float | None = None,
-    m: int | None = None,
-    n: int | None = None,
+    tpr_low: float | None = None,
+    tpr_high: float | None = None,
+    m: float | None = None,
+    n: float | None = None,
+    weights_pos: ArrayLike | None = None,
+    weights_neg: ArrayLike | None = None,
     loss: str | Loss = "logistic",
 ) -> float:
     """Equation (3): the mean loss over the pairs in the band.
@@ -46,15 +53,28 @@ def pauc_loss(
         Scores of the positives and of the negatives.
     fpr_low, fpr_high : float, optional
         The band as rates, rounded to whole ranks.
+    tpr_low, tpr_high : float, optional
+        The band as true positive rates instead: the mean over all negatives and the positives
+        ranked in FPR [1 - tpr_high, 1 - tpr_low] of the problem with classes and signs exchanged.
     m, n : int, optional
         The band as ranks: the negatives ranked m + 1 to n. Give rates or ranks, not both.
+    weights_pos, weights_neg : arrays of shape (N+,) and (N-,), optional
+        Weights of 0 or more; one of them left out is 1 for every row. The band is then a range of
+        the negatives' weight: nothing is rounded, m and n are any numbers, and an end may fall
+        inside a row. A weight of 2 is the row twice, 0 the row left out.
     loss : str or Loss
         "logistic", "sigmoid" or "squared_hinge".
     """
     p, q = _scores(scores_pos, "scores_pos"), _scores(scores_neg, "scores_neg")
-    m, n = _band(q.size, fpr_low, fpr_high, m, n)
-    band = np.partition(q, [q.size - n, q.size - m - 1])[q.size - n : q.size - m]
-    return pair_sum(p, band, get_loss(loss)) / (p.size * (n - m))
+    a, b = _weights(weights_pos, weights_neg, p.size, q.size)
+    band = _rates(fpr_low, fpr_high, tpr_low, tpr_high, m, n)
+    p, q, a, b = band.classes(p, q, a, b)
+    if a is not None and b is not None:
+        p_in, q_in, a, b = _weighted_range(a, q, b, band, m, n)
+        return pair_sum(p[p_in], q[q_in], get_loss(loss), a, b)
+    first, last = _ranks(q.size, band, m, n)
+    inside = np.partition(q, [q.size - last, q.size - first - 1])[q.size - last : q.size - first]
+    return pair_sum(p, inside, get_loss(loss)) / (p.size * (last - first))
 
 
 def pauc_loss_grad(
@@ -63,8 +83,12 @@ def pauc_loss_grad(
     *,
     fpr_low: float | None = None,
     fpr_high: float | None = None,
-    m: int | None = None,
-    n: int | None = None,
+    tpr_low: float | None = None,
+    tpr_high: float | None = None,
+    m: float | None = None,
+    n: float | None = None,
+    weights_pos: ArrayLike | None = None,
+    weights_neg: ArrayLike | None = None,
     loss: str | Loss = "logistic",
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Equation (3) and a subgradient of it by each score; arguments as for `pauc_loss`.
@@ -74,10 +98,23 @@ def pauc_loss_grad(
     value, grad_pos, grad_neg : float, array of shape (N+,), array of shape (N-,)
     """
     p, q = _scores(scores_pos, "scores_pos"), _scores(scores_neg, "scores_neg")
-    m, n = _band(q.size, fpr_low, fpr_high, m, n)
-    value, grad_pos, grad_neg = _range_grad(p, q, m, n, get_loss(loss))
-    pairs = p.size * (n - m)
-    return value / pairs, grad_pos / pairs, grad_neg / pairs
+    a, b = _weights(weights_pos, weights_neg, p.size, q.size)
+    band = _rates(fpr_low, fpr_high, tpr_low, tpr_high, m, n)
+    p, q, a, b = band.classes(p, q, a, b)
+    if a is not None and b is not None:
+        p_in, q_in, a, b = _weighted_range(a, q, b, band, m, n)
+        grad_pos, grad_neg = np.zeros(p.size), np.zeros(q.size)
+        value, grad_pos[p_in], grad_neg[q_in] = pair_sum_grad(
+            p[p_in], q[q_in], get_loss(loss), a, b
+        )
+    else:
+        first, last = _ranks(q.size, band, m, n)
+        total, grad_pos, grad_neg = _range_grad(p, q, first, last, get_loss(loss))
+        pairs = p.size * (last - first)
+        value, grad_pos, grad_neg = total / pairs, grad_pos / pairs, grad_neg / pairs
+    # Slopes are exchanged like the scores that they belong to.
+    grad_pos, grad_neg, _, _ = band.classes(grad_pos, grad_neg, None, None)
+    return value, grad_pos, grad_neg
 
 
 def f_l(
@@ -142,14 +179,14 @@ def moreau_gradient(v_m: np.ndarray, v_n: np.ndarray, mu: float) -> np.ndarray:
 def sorr_loss(losses: ArrayLike, m: int, n: int) -> float:
     """Mean of the losses ranked m + 1 to n: (phi_n - phi_m) / (n - m), equations (4) and (7)."""
     s = _scores(losses, "losses")
-    m, n = _band(s.size, None, None, m, n)
+    m, n = _check_ranks(s.size, m, n)
     return float(np.partition(s, [s.size - n, s.size - m - 1])[s.size - n : s.size - m].mean())
 
 
 def sorr_loss_grad(losses: ArrayLike, m: int, n: int) -> tuple[float, np.ndarray]:
     """`sorr_loss` and a subgradient of it by each loss."""
     s = _scores(losses, "losses")
-    m, n = _band(s.size, None, None, m, n)
+    m, n = _check_ranks(s.size, m, n)
     inside = _in_range(s, m, n)
     weights = np.zeros(s.size)
     weights[inside] = 1.0 / (n - m)
@@ -182,19 +219,73 @@ def _in_range(values: np.ndarray, m: int, n: int) -> np.ndarray:
     return np.flatnonzero(inside)
 
 
-def _band(
-    n_neg: int, fpr_low: float | None, fpr_high: float | None, m: int | None, n: int | None
-) -> tuple[int, int]:
-    if m is None and n is None and fpr_low is not None and fpr_high is not None:
-        return ranks(n_neg, fpr_low, fpr_high)
-    if m is None or n is None or fpr_low is not None or fpr_high is not None:
-        raise ValueError("The band is unclear: give either fpr_low and fpr_high, or m and n.")
+def _rates(
+    fpr_low: float | None,
+    fpr_high: float | None,
+    tpr_low: float | None,
+    tpr_high: float | None,
+    m: float | None,
+    n: float | None,
+) -> Band:
+    """The band as rates; all of them where it is given by ranks."""
+    by_tpr = tpr_low is not None or tpr_high is not None
+    if m is None and n is None:
+        if by_tpr and fpr_low is None and fpr_high is None:
+            return fpr_band(tpr_low=tpr_low, tpr_high=tpr_high)
+        if not by_tpr and fpr_low is not None and fpr_high is not None:
+            return fpr_band(fpr_low, fpr_high)
+    elif not (m is None or n is None or by_tpr or fpr_low is not None or fpr_high is not None):
+        return ALL
+    raise ValueError(
+        "The band is unclear: give either fpr_low and fpr_high, or m and n, or tpr_low and "
+        "tpr_high."
+    )
+
+
+def _ranks(n_neg: int, band: Band, m: float | None, n: float | None) -> tuple[int, int]:
+    """The band as whole ranks."""
+    if m is None or n is None:
+        return ranks(n_neg, band.low, band.high)
+    return _check_ranks(n_neg, m, n)
+
+
+def _check_ranks(n_neg: int, m: float, n: float) -> tuple[int, int]:
     if int(m) != m or int(n) != n or not 0 <= m < n <= n_neg:
         raise ValueError(
             f"The ranks m = {m}, n = {n} are no range of {n_neg} values: "
             f"expected whole numbers with 0 <= m < n <= {n_neg}."
         )
     return int(m), int(n)
+
+
+def _weights(
+    weights_pos: ArrayLike | None, weights_neg: ArrayLike | None, n_pos: int, n_neg: int
+) -> tuple[Weights, Weights]:
+    """Weights of both classes, or of none."""
+    a = check_weights(weights_pos, n_pos, "weights_pos")
+    b = check_weights(weights_neg, n_neg, "weights_neg")
+    if a is None and b is None:
+        return None, None
+    return np.ones(n_pos) if a is None else a, np.ones(n_neg) if b is None else b
+
+
+def _weighted_range(
+    a: np.ndarray, q: np.ndarray, b: np.ndarray, band: Band, m: float | None, n: float | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Which positives and negatives have pairs in the band, and their shares of these pairs."""
+    order = np.argsort(-q, kind="stable")  # ties on an edge: the first in the array rank higher
+    passed = np.append(0.0, np.cumsum(b[order]))
+    if m is None or n is None:
+        m, n = band.low * passed[-1], band.high * passed[-1]
+    elif not 0 <= m < n <= passed[-1] * (1 + 1e-12):
+        raise ValueError(
+            f"m = {m}, n = {n} are no range of the negatives' weight: "
+            f"expected 0 <= m < n <= {passed[-1]}."
+        )
+    shares = np.empty(q.size)
+    shares[order] = np.minimum(passed[1:], n) - np.maximum(passed[:-1], m)
+    p_in, q_in = np.flatnonzero(a > 0), np.flatnonzero(shares > 0)
+    return p_in, q_in, a[p_in] / a.sum(), shares[q_in] / shares[q_in].sum()
 
 
 def _check_rank(l: int, n_neg: int) -> None:

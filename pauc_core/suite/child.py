@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,7 +68,7 @@ class Child:
 
     def wait(self) -> Report:
         while (report := self.poll()) is None:
-            time.sleep(POLL_SECONDS)
+            sleep_until_news([self])
         return report
 
     def _receive(self) -> Report:
@@ -97,6 +98,45 @@ class Child:
         return Report(status, None, reason, self.peak)
 
 
+def sleep_until_news(children: list[Child]) -> None:
+    """Until one of them has ended, or it is time to look at their memory again."""
+    signs = [sign for child in children for sign in (child.pipe, child.process.sentinel)]
+    if signs:
+        wait_for(signs, POLL_SECONDS)
+
+
+def run_warmed(
+    warm_up: Callable[[], None], work: Callable[[], Any], *, seconds: float, memory_mb: float
+) -> Any:
+    """``work()`` in a process in which ``warm_up()`` is done, for the children that it forks.
+
+    What hangs, dies or raises in warming up must not take the job with it: then ``work()`` is done
+    here, and every child begins cold.
+    """
+    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def both() -> Any:
+        warm_up()
+        there.send_bytes(b"warm")
+        return work()
+
+    child = Child(both, seconds=float("inf"), memory_mb=memory_mb)
+    end = time.monotonic() + seconds
+    report = None
+    while not here.poll() and report is None and time.monotonic() < end:
+        wait_for([here, child.process.sentinel], POLL_SECONDS)
+        report = child.poll()
+    if not here.poll():
+        child.process.kill()
+        child.process.join()
+        return work()
+    child.memory_mb = float("inf")  # each run has its own limit
+    report = report or child.wait()
+    if report.status != "done":
+        raise MachineError(f"The process of a job's runs ended. {report.reason}")
+    return report.value
+
+
 def run_all(calls: list[Callable[[], Child]], at_once: int) -> list[Report]:
     """Start children, a few at a time, and return their reports in the order of the calls."""
     reports: list[Report | None] = [None] * len(calls)
@@ -111,7 +151,7 @@ def run_all(calls: list[Callable[[], Child]], at_once: int) -> list[Report]:
                 if (report := child.poll()) is not None:
                     reports[index] = report
                     del running[index]
-            time.sleep(POLL_SECONDS if running else 0.0)
+            sleep_until_news(list(running.values()))
     finally:
         for child in running.values():
             child.process.kill()
@@ -129,6 +169,8 @@ def _main(call: Callable[[], Any], pipe: Connection, log: Path | None) -> None:
     except OSError as error:
         kind = "machine" if error.errno in MACHINE_ERRORS else "failed"
         message = (kind, f"{type(error).__name__}: {error}")
+    except MachineError as error:
+        message = ("machine", str(error))
     except BaseException as error:
         traceback.print_exc()
         message = ("failed", f"{type(error).__name__}: {error}".splitlines()[0])

@@ -79,15 +79,9 @@ def run_guest(
     return {
         "trace": [{**dict.fromkeys(COLUMNS), **row} for row in trace],
         "scores": [
-            (name, row, label, score)
+            (name, part.rows, part.labels.astype(np.int8), scores[name])
             for name, part in parts.items()
             if part is not None
-            for row, label, score in zip(
-                part.rows.tolist(),
-                part.labels.astype(int).tolist(),
-                scores[name].tolist(),
-                strict=True,
-            )
         ],
         "summary": {
             **counts,

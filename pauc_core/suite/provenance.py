@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas", "xgboost-cpu")
 PROJECT = ("pauc_core", "baselines")
 
 # What decides the numbers of every run besides its method: how stored arrays are read and split,
@@ -29,9 +29,13 @@ EVERY_RUN = (
 )
 TUNED_RUN = ("pauc_core.suite.choice",)
 GUEST = ("pauc_core.suite.guests", "pauc_core.suite.guest_files")
-# A run's imports are followed into these rooms, and into the package that its method is from. Not
-# into others: a configuration's values are among a rule's params, what arrays hold has a checksum.
-DECIDING = ("metrics", "objective", "solver", "models", "agd_sbcd")
+# A run's imports are followed into the mathematics, and into the package that its method is from.
+# Not into other rooms: a configuration's values are among a rule's params, what arrays hold has a
+# checksum.
+DECIDING = (
+    "bands", "labelled", "metrics", "influence", "intervals", "repeats", "objective", "solver",
+    "models", "agd_sbcd",
+)  # fmt: skip
 
 
 def run_digest(use: str, *, model: str, params: Mapping[str, Any], tuned: bool) -> str:
@@ -134,14 +138,23 @@ class _Imports(ast.NodeVisitor):
 
 @cache
 def _source(module: str) -> str | None:
-    """Text of a module, or None where the name is no module (say, a function in one)."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
+    """Text of a module, or None where the name is no module (say, a function in one).
+
+    Python's own search would import what stands before the last dot, torch with it.
+    """
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None:
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin).read_text(encoding="utf-8")
+    if not inner:
+        path = Path(spec.origin or "")
+        return path.read_text(encoding="utf-8") if path.suffix == ".py" else None
+    for place in spec.submodule_search_locations or ():
+        path = Path(place, *inner)
+        for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+            if file.is_file():
+                return file.read_text(encoding="utf-8")
+    return None
 
 
 @cache
@@ -161,6 +174,7 @@ def _tree(text: str) -> str:
     return ast.dump(tree)
 
 
+@cache
 def versions() -> dict[str, str]:
     """Python's version and those of the packages that numbers depend on."""
     found = {"python": platform.python_version()}

@@ -1,9 +1,11 @@
 COLLECTED = f"{RESULTS}/collected"
 TEMPLATE = [
     str(p)
-    for p in sorted((ROOT / "pauc_core/report").glob("page.*"))
-    if p.suffix != ".py"
+    for p in sorted((ROOT / "pauc_core/report").iterdir())
+    if p.suffix in (".j2", ".js", ".css")
 ]
+# None before they are set: see pauc_core/suite/targets.py.
+TARGETS = [str(p) for p in sorted((ROOT / "config/targets").glob(f"{SUITE.scale}.csv"))]
 
 
 rule collect:
@@ -26,8 +28,9 @@ rule collect:
         ENV
     params:
         scale=SUITE.scale,
-        settings=SETTINGS,
+        settings={**SETTINGS, "subset": SUITE.subset},
         root=str(ROOT),
+        leagues=SUITE.leagues(),
         digest=lambda wildcards: digest("pauc_core.suite.collect"),
     script:
         "../scripts/collect.py"
@@ -40,6 +43,8 @@ rule report:
         reference="reference/tables.csv",
         claims="reference/claims.yaml",
         reports="config/reports.yaml",
+        methods="config/methods.yaml",
+        targets=TARGETS,
         template=TEMPLATE,
     # What stood before is removed by no attempt that fails: see update() in Snakemake.
     output:

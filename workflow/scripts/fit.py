@@ -20,4 +20,5 @@ with job(snakemake.log[0]):
         snakemake.params.seeds,
         Path(snakemake.input.data).parent,
         Path(snakemake.output[0]).parent,
+        snakemake.params.digest,
     )
