@@ -8,11 +8,12 @@ BIN := .venv/bin
 LAUNCH := $(BIN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce run test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce run smoke test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
 	@echo "make run SCALE=open [CONFIG='mirror=...'] [ARGS='-n']    any scale, settings and arguments of Snakemake"
+	@echo "make smoke [MIRROR=...]    all datasets and methods of the scale open on a few hundred rows: does it run?"
 	@echo "make test         lint, tests and one smoke run of the workflow"
 	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
@@ -50,6 +51,12 @@ reproduce: $(STAMP)
 # Snakemake's, as in make run SCALE=open ARGS='-n -- linear'.
 run: $(STAMP)
 	$(LAUNCH) --cores $(CORES) --config scale=$(or $(SCALE),default) $(CONFIG) $(ARGS)
+
+# Everything of the scale open on a few hundred rows. MIRROR is a folder or an address; without one,
+# what npm and PyPI do not have is generated.
+smoke: $(STAMP)
+	$(LAUNCH) --cores $(CORES) --config scale=smoke $(if $(MIRROR),mirror=$(MIRROR)) $(CONFIG) $(ARGS)
+	@echo "Done. Open results/smoke/report/index.html"
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -355,8 +356,8 @@ def test_a_guest_of_one_line_runs_wherever_such_guests_are_invited(tree):
     assert inviting == {"league-gen", "league-gen-030"}
     assert suite.experiments["league-gen"].methods.count("pauc_path") == 1
     change(tree, "methods.yaml", lambda c: c["new"].update(joins="networks"))
-    invited = {name for name, e in load(tree, GIVEN).experiments.items() if "new" in e.methods}
-    assert invited == {"chest-gen", "longtail-gen"}
+    opened = load(tree, {**GIVEN, "scale": "open"}).experiments
+    assert {name for name, e in opened.items() if "new" in e.methods} == {"longtail-open"}
 
 
 def test_the_bands_of_a_league_are_those_of_its_experiments(tree):
@@ -466,3 +467,49 @@ def test_what_decides_a_run_leaves_the_others_out(tree):
         change(tree, name, edit)
         assert decides() not in seen
         seen.append(decides())
+
+
+def test_the_smoke_scale_has_all_of_the_open_one_made_small(monkeypatch):
+    monkeypatch.delenv("PAUC_MIRROR", raising=False)
+    whole = load(ROOT, {**GIVEN, "scale": "open"})
+    given = {**GIVEN, "scale": "smoke", "raw": "no/such/folder"}
+    for small in (load(ROOT, given), load(ROOT, {**given, "mirror": str(ROOT)})):
+        assert set(small.experiments) == set(whole.experiments)
+        assert set(small.stored_datasets()) >= set(whole.stored_datasets())
+        for name, experiment in small.experiments.items():
+            assert experiment.methods == whole.experiments[name].methods
+            assert set(experiment.datasets) <= set(whole.experiments[name].datasets)
+            assert experiment.seeds == (0,)
+            assert experiment.model in ("linear", "small")
+        grids = [
+            math.prod(map(len, grid.values()))
+            for experiment in small.experiments.values()
+            for method in experiment.methods
+            for grid in small.stages(experiment, method)
+            if small.tuned(experiment, method)
+        ]
+        assert grids == [2]
+        assert small.subset == 300
+        assert small.results == "results/smoke"
+    sources = yaml.safe_load((ROOT / "config/reports.yaml").read_text())["scales"]
+    assert sources["smoke"] == sources["open"]
+
+
+def test_twins_take_the_place_of_sets_that_cannot_be_had(tmp_path, monkeypatch):
+    monkeypatch.delenv("PAUC_MIRROR", raising=False)
+    (tmp_path / "libsvm").mkdir()
+    for name in ("a9a", "a9a.t"):
+        (tmp_path / "libsvm" / name).touch()
+    given = {**GIVEN, "scale": "smoke", "raw": str(tmp_path)}
+    found = load(ROOT, given).datasets
+    assert found["a9a"]["provenance"] == "paper"  # it lies in the raw folder
+    for name in ("w8a", "ijcnn1", "covtype", "nih", "chexnet-scores", "tiny-imagenet-lt-32"):
+        assert found[name]["provenance"] == "generated", name
+        assert found[name]["title"].endswith("generated twin"), name
+    for name in ("cifar10", "cifar10-lt", "creditcard"):  # npm and PyPI have them
+        assert found[name]["provenance"] != "generated", name
+    mirrored = load(ROOT, {**given, "mirror": "https://mirror.example"}).datasets
+    assert mirrored["nih"] == load(ROOT, {**GIVEN, "scale": "open"}).datasets["nih"]
+    assert "generate" in mirrored["gen-features-220k"]
+    assert mirrored["gen-features-220k"]["generate"]["rows"] < 20000
+    assert not any("twin" in entry for entry in found.values())

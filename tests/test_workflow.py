@@ -52,6 +52,12 @@ def copy_project(target: Path) -> Path:
         if name and source.is_file() and not name.startswith(("results/", "tests/")):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
+    # What numba compiled is valid for equal files: compiling it again would take most of the time.
+    for compiled in [*ROOT.glob("pauc_core/**/*.nb[ic]"), *ROOT.glob("baselines/**/*.nb[ic]")]:
+        place = target / compiled.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # numba is writing it anew at this moment
+            shutil.copy2(compiled, place)
     return target
 
 

@@ -112,7 +112,7 @@ def hold_out(loaded: Loaded, share: float, name: str) -> Loaded:
 def thin(loaded: Loaded, count: int, seed: int, name: str) -> Loaded:
     """A stratified subset of about `count` rows; parts and label patterns keep their shares.
 
-    But a few of each are kept: of a rare class there must be some to learn from, choose and test by.
+    A few of each are kept: of a rare class there must be some to learn from, choose and test by.
     """
     total = loaded.shape[0]
     if count >= total:

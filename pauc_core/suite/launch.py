@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 from pauc_core.suite.lifetime import CLEANING, FOLDER, LOCK, clean, take
+from pauc_core.suite.progress import follow, new_log, words_wanted
 
 BUSY = 3
 PATIENCE = 2.0  # seconds
@@ -45,19 +47,24 @@ def main(arguments: list[str]) -> int:
 
 
 def _snakemake(arguments: list[str], lock: int) -> int:
-    # Snakemake keeps the lock too: if only this process is killed, the run is still at work.
-    process = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *arguments],
-        env={**os.environ, FOLDER: str(Path.cwd())},
-        pass_fds=(lock,),
-    )
+    log = None if words_wanted(arguments) else new_log()
+    # Snakemake keeps the lock too: if only this process is killed, the run is still at work. So it
+    # writes its log itself, and this process reads it.
+    with log.open("w") if log else contextlib.nullcontext() as words:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "snakemake", *arguments],
+            env={**os.environ, FOLDER: str(Path.cwd())},
+            pass_fds=(lock,),
+            stdout=words,
+            stderr=words,
+        )
     # A terminal sends its interrupt to both; Snakemake then ends its jobs in order.
     kept = {
         signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),
         signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
     }
     try:
-        return process.wait()
+        return follow(log, process.poll) if log else process.wait()
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)

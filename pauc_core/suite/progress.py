@@ -35,6 +35,15 @@ def words_wanted(arguments: Sequence[str]) -> bool:
     return any(word.startswith(WORDS_WANTED) for word in arguments)
 
 
+def new_log(out: TextIO = sys.stderr) -> Path:
+    """A file for Snakemake's words, among those it writes itself."""
+    log = Path(".snakemake/log", time.strftime("%Y-%m-%dT%H%M%S.words.log"))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    out.write(f"Snakemake's log: {log}\n")
+    out.flush()
+    return log
+
+
 @dataclass
 class Job:
     """A job as Snakemake announces it."""
