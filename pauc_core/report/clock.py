@@ -82,7 +82,8 @@ def times(
                         "seeds": len(found),
                         "tuning_seconds": float(tried),
                     })  # fmt: skip
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+    numbers = dict.fromkeys(("target", "seconds", "factor", "tuning_seconds"), float)
+    frame = pd.DataFrame(rows, columns=COLUMNS).astype(numbers)
     return frame.assign(factor=factors(frame))
 
 

@@ -93,7 +93,9 @@ class LeagueTables:
             ran = [t.standings[method] for t in self.tasks if method in t.standings]
             won = sum(standing.place in (BEST, TIED) for standing in ran)
             ranked = method not in self.reports.unranked
-            cells.append(Cell(f"{won} of {len(ran)}", float(won), n=len(ran)) if ranked else Cell(""))
+            cells.append(
+                Cell(f"{won} of {len(ran)}", float(won), n=len(ran)) if ranked else Cell("")
+            )
         return Row("all tasks", "best or tied with it on", "", cells)
 
     def bands(self) -> Table:
