@@ -340,6 +340,17 @@ def test_groups_widen_an_interval(rivals, capsys):
     assert together["first"]["standard_error"] > alone["first"]["standard_error"]
 
 
+def test_groups_widen_the_interval_of_a_score(model, capsys):
+    test = messy(1).assign(patient=[f"p{i}" for i in range(1200)])
+    pd.concat([test] * 4).to_csv("test.csv", index=False)
+    assert main(["score", "model.npz", "test.csv", "--json"]) == 0
+    alone = read(capsys)
+    assert main(["score", "model.npz", "test.csv", "--group", "patient", "--json"]) == 0
+    together = read(capsys)
+    assert together["pauc"] == alone["pauc"]
+    assert together["standard_error"] == pytest.approx(2 * alone["standard_error"], rel=0.02)
+
+
 def test_two_models_and_a_table(model, capsys):
     model.rename("a.npz")
     assert main([*FIT, "--drop", "colour", "-o", "b.npz"]) == 0
