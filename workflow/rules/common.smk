@@ -7,7 +7,8 @@ from pathlib import Path
 # Snakemake puts the Snakefile's folder first on this process's path but last on a script's, where an
 # installed pauc_core would come before the one whose digests are taken here, and guests would be
 # found by grace. A job on a cluster reads this file too.
-given = filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
+ROOT = Path(str(workflow.current_basedir)).resolve().parents[1]
+given = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
 os.environ.update(PYTHONPATH=os.pathsep.join(given))
 
 from pauc_core.suite.provenance import code_digest, run_digest
@@ -24,7 +25,6 @@ wildcard_constraints:
     last=r"\d+",
 
 
-ROOT = Path(workflow.basedir)
 # Snakemake starts a script's interpreter unquoted: every job would die without saying why.
 for place in (ROOT, Path.cwd(), Path(sys.executable).parent):
     if any(mark.isspace() for mark in str(place)):
