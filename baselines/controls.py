@@ -55,10 +55,12 @@ class LogisticRegression:
 
     An epoch is one of its L-BFGS iterations. An intercept is fitted and left out for the pAUC,
     where it shifts all scores alike; for SoRR, where it would count, none is fitted, so that the
-    control has the same parameters as the other methods.
+    control has the same parameters as the other methods. ``balanced`` makes the two classes
+    equally heavy.
     """
 
     C: float = 1.0
+    balanced: bool = False
     goals: ClassVar[frozenset[str]] = frozenset({"pauc", "sorr"})
     models: ClassVar[frozenset[str]] = frozenset({"linear"})
 
@@ -76,7 +78,12 @@ class LogisticRegression:
         scaled = rows.astype(kind, copy=False)
         scaled -= model.center.astype(kind)
         scaled /= model.scale.astype(kind)
-        fit = Fit(C=self.C, fit_intercept=problem.goal == "pauc", max_iter=1000)
+        fit = Fit(
+            C=self.C,
+            fit_intercept=problem.goal == "pauc",
+            max_iter=1000,
+            class_weight="balanced" if self.balanced else None,
+        )
         fit.fit(scaled, train.labels)
         state.iterate = fit.coef_[0].astype(np.float64)
         state.epochs += int(fit.n_iter_[0])

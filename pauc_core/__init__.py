@@ -25,6 +25,7 @@ _HOMES = {
     "pauc_pairs": "metrics",
     "pauc_scorer": "own_data.scorer",
     "plot_band": "own_data.plots",
+    "refit_head": "models.refit",
     "solve": "solver",
     "stream": "solver.streams",
 }

@@ -34,6 +34,7 @@ class Interval:
 
     @property
     def reliable(self) -> bool:
+        """Whether there is nothing to doubt."""
         return not self.doubt
 
 
@@ -50,6 +51,7 @@ class Comparison:
 
     @property
     def reliable(self) -> bool:
+        """Whether there is nothing to doubt."""
         return not self.doubt
 
 

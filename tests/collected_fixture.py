@@ -44,7 +44,13 @@ def experiments(scale: str) -> dict[str, tuple[list[str], list[str]]]:
     suffix = "gen" if scale == "default" else "open"
     prefix = "gen-" if scale == "default" else ""
     chest = "gen-chest" if scale == "default" else "nih"
-    longtail = ["cifar10-lt", "tiny-imagenet-lt" + ("" if scale == "default" else "-32")]
+    longtail = {
+        "default": {"longtail-gen": (["gen-cifar10-lt", "gen-tiny-imagenet-lt"], DEEP)},
+        "open": {
+            "longtail-open": (["cifar10-lt"], DEEP),
+            "tiny-open": (["tiny-imagenet-lt-32"], DEEP),
+        },
+    }
     features = [f"{chest}-features@{task}" for task in TASKS]
     return {
         f"linear-{family}": (features, LINEAR),
@@ -52,7 +58,7 @@ def experiments(scale: str) -> dict[str, tuple[list[str], list[str]]]:
         f"sorr-{suffix}": ([prefix + name for name in UCI], SORR),
         f"race-{suffix}": ([prefix + name for name in UCI], LINEAR),
         f"chest-{family}": ([f"{chest}@{task}" for task in TASKS], DEEP),
-        f"longtail-{suffix}": ([prefix + name for name in longtail], DEEP),
+        **longtail[scale],
     }
 
 
@@ -101,7 +107,7 @@ def write_collected(
     names = dict.fromkeys(d for sets, _ in experiments(scale).values() for d in sets)
     frames = {
         "summaries": summaries, "traces": traces, "roc": roc, "trials": trials,
-        "datasets": [_dataset(name) for name in names], "pairwise": [],
+        "datasets": [_dataset(name) for name in names], "pairwise": [], "bands": [], "across": [],
     }  # fmt: skip
     made = {"commit": "0" * 12, "versions": {"torch": "2.13.0"}, "machine": {"cores": 2}}
     meta = {
@@ -162,7 +168,8 @@ def _summary(
     if failed:
         numbers = dict.fromkeys(numbers, float("nan"))
     return {
-        **cell, "label": cell["method"], "seed": seed, "goal": "sorr" if cell["experiment"].startswith("sorr") else "pauc", "loss": "logistic",
+        **cell, "label": cell["method"], "seed": seed, "loss": "logistic",
+        "goal": "sorr" if cell["experiment"].startswith("sorr") else "pauc",
         "model": "linear",
         "outcome": "nonfinite" if failed else "budget",
         "reason": "A score was not finite." if failed else "The budget was used up.",

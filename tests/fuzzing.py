@@ -34,8 +34,8 @@ from pauc_core.data.chest import CHEXPERT, chexpert_labels, read_table
 from pauc_core.data.cifar import fetch_batches
 from pauc_core.data.errors import DataError
 from pauc_core.data.loaded import to_labels
-from pauc_core.data.own_rows import read_rows
 from pauc_core.data.prepare import prepare
+from pauc_core.own_data.rows import label_values, training_rows
 from pauc_core.suite import configuration
 from pauc_core.suite.named_code import check_names
 from pauc_core.suite.yaml_files import ConfigurationError
@@ -237,7 +237,8 @@ def run_table(case: tuple[tuple[str, bytes], dict[str, Any], bool], sandbox: Pat
     path = sandbox / name
     path.write_bytes(data)
     if own:
-        read_rows(path, label="y", drop=more.get("drop", []), group=more.get("group"))
+        rows = training_rows(path, label="y", drop=more.get("drop", []), group=more.get("group"))
+        label_values(np.asarray(rows.labels), None, path)
         return
     entry = {"kind": "table", "path": str(path), "label": "y", "positive": [1], **more}
     _prepared_or_nothing(entry, sandbox)

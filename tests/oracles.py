@@ -288,3 +288,47 @@ def same_convolution(x: np.ndarray, weight: np.ndarray, stride: int, groups: int
             if 0 <= y < height and 0 <= z < width:
                 out[r, c, i, j] += weight[c, k, a, b] * x[r, first + k, y, z]
     return out
+
+
+# --- rivals after the paper ---------------------------------------------------------------------
+
+
+def adam_as_printed(w, gradients, lrs):
+    """Kingma and Ba's Algorithm 1 over gradients that are functions of w."""
+    first, second = np.zeros_like(w), np.zeros_like(w)
+    for t, (gradient, lr) in enumerate(zip(gradients, lrs, strict=True), start=1):
+        g = gradient(w)
+        first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g**2
+        w = w - lr * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+    return w
+
+
+def sopa_gradient(x, w, s, pos, neg, eta_s, b, loss):
+    """One step of SOPA pair by pair: the gradient, with s (by row number) renewed in place."""
+    loss, gradient = get_loss(loss), np.zeros_like(w)
+    for i in pos:
+        active = [j for j in neg if loss.value(x[i] @ w - x[j] @ w) > s[i]]
+        for j in active:
+            slope = loss.slope(x[i] @ w - x[j] @ w)
+            gradient += slope * (x[i] - x[j]) / (b * len(pos) * len(neg))
+        s[i] -= eta_s * (1 - len(active) / (b * len(neg)))
+    return gradient
+
+
+def sopa_s_gradient(x, w, u, pos, neg, Lambda, g, loss):
+    """One step of SOPA-s pair by pair: the gradient, with u (by row number) renewed in place."""
+    loss, gradient = get_loss(loss), np.zeros_like(w)
+    for i in pos:
+        gaps = np.array([x[i] @ w - x[j] @ w for j in neg])
+        u[i] = (1 - g) * u[i] + g * np.mean(np.exp(loss.value(gaps) / Lambda))
+        for j, gap in zip(neg, gaps, strict=True):
+            weight = np.exp(loss.value(gap) / Lambda) / u[i]
+            gradient += weight * loss.slope(gap) * (x[i] - x[j]) / (len(pos) * len(neg))
+    return gradient
+
+
+def pauci_value(pos, neg, a, b_, s, lam, g, b, kappa):
+    """PAUCI's saddle on scores in [0, 1], as printed."""
+    soft = np.log1p(np.exp(kappa * ((neg - b_) ** 2 + 2 * (1 + g) * neg - s))) / kappa
+    first = np.mean((pos - a) ** 2 - 2 * (1 + g) * pos)
+    return first + s + np.mean(soft) / b - g**2 - lam * (b_ - 1 - g)

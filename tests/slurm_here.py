@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from pauc_core.suite.lifetime import end, identity
+
 # Inside a job srun looks for its configuration here alone.
 CONF = Path("/etc/slurm/slurm.conf")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
@@ -22,6 +24,8 @@ PLUGIN = (
     "throttler",
 )
 NODES = ("n1", "n2")
+# First line of a configuration that a test wrote: the test's process, and its daemons' record.
+MARK = "# emulated by a test of pauc-core: "
 
 
 class NoCluster(RuntimeError):
@@ -32,8 +36,7 @@ def provide() -> None:
     """See to the programs of Slurm, installed where there are the rights; or raise a sentence."""
     if sys.platform != "linux" or os.geteuid():
         raise NoCluster("An emulated cluster needs root on Linux (as in a container).")
-    if CONF.exists():
-        raise NoCluster(f"{CONF} exists: this machine belongs to a cluster, which is left alone.")
+    remains()
     if not _missing():
         return
     apt = shutil.which("apt-get")
@@ -53,6 +56,22 @@ def provide() -> None:
         raise NoCluster(f"apt-get could not install {' and '.join(PACKAGES)}.")
 
 
+def remains() -> None:
+    """Clear away what an interrupted test left; raise where the configuration is not a test's."""
+    if not CONF.exists():
+        return
+    owner, _, record = CONF.read_text().partition("\n")[0].removeprefix(MARK).partition(" ")
+    if not CONF.read_text().startswith(MARK):
+        raise NoCluster(f"{CONF} exists: this machine belongs to a cluster, which is left alone.")
+    if owner and identity(int(owner.partition("-")[0])) == owner:
+        raise NoCluster(f"Another test has an emulated cluster here (process {owner}).")
+    print(f"Clearing away the emulated cluster of an interrupted test ({CONF}).", file=sys.stderr)
+    daemons = Path(record).read_text().split() if Path(record).is_file() else []
+    # A number may have been given to another process since.
+    end([pid for pid in (int(d.partition("-")[0]) for d in daemons) if identity(pid) in daemons])
+    CONF.unlink()
+
+
 def _missing() -> list[str]:
     return [name for name in PROGRAMS if shutil.which(name, path=_path()) is None]
 
@@ -70,14 +89,15 @@ def plugin(folder: Path) -> Path:
     return folder
 
 
-def _conf(folder: Path) -> str:
+def _conf(folder: Path, record: Path) -> str:
     host = socket.gethostname().partition(".")[0]
     nodes = "\n".join(
         f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={17001 + i} CPUs=2 "
         "RealMemory=10000 State=UNKNOWN"
         for i, name in enumerate(NODES)
     )
-    return f"""ClusterName=here
+    return f"""{MARK}{identity(os.getpid())} {record}
+ClusterName=here
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 AuthType=auth/munge
@@ -109,15 +129,20 @@ def cluster(folder: Path) -> Iterator[None]:
     (folder / "state").mkdir(parents=True)
     folder.chmod(0o755)
     CONF.parent.mkdir(parents=True, exist_ok=True)
-    CONF.write_text(_conf(folder))
+    record = folder / "daemons"
+    record.touch()
+    CONF.write_text(_conf(folder, record))
     started: list[subprocess.Popen] = []
 
     def start(*command: str, user: str | None = None) -> None:
         with (folder / f"{command[0]}.out").open("a") as out:
             env = {**os.environ, "PATH": _path()}
-            started.append(
-                subprocess.Popen(command, stdout=out, stderr=out, env=env, user=user, group=user)
+            process = subprocess.Popen(
+                command, stdout=out, stderr=out, env=env, user=user, group=user
             )
+        started.append(process)
+        with record.open("a") as handle:
+            handle.write(f"{identity(process.pid)}\n")
 
     try:
         if not Path("/run/munge/munge.socket.2").exists():
@@ -141,7 +166,7 @@ def cluster(folder: Path) -> Iterator[None]:
                 process.wait(timeout=20)
             except subprocess.TimeoutExpired:
                 process.kill()
-        CONF.unlink()
+        CONF.unlink(missing_ok=True)
 
 
 def _idle() -> bool:

@@ -31,7 +31,7 @@ ROOMS = {
     "own_data": NUMERICS | {"sklearn", "pandas", "tqdm", "matplotlib", "threadpoolctl"},
     "suite": NUMERICS | {"torch", "pandas", "tqdm", "yaml", "jsonschema", "threadpoolctl"},
     "report": NUMERICS
-    | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},
+    | {"pandas", "matplotlib", "seaborn", "plotly", "PIL", "jinja2", "yaml", "markupsafe"},
 }
 MATHEMATICS = (
     "bands",
@@ -47,7 +47,7 @@ MATHEMATICS = (
 )
 # What a room may know of rooms after it: the suite writes the report that its runs are for.
 BEYOND = {"pauc_core.suite.publish": {"report"}}
-BASELINES = {"numpy", "scipy", "sklearn", "torch", "pauc_core"}
+BASELINES = {"numpy", "scipy", "sklearn", "torch", "xgboost", "pauc_core"}
 
 
 def files(pattern: str) -> list[Path]:
@@ -169,3 +169,14 @@ def test_the_metric_costs_neither_torch_nor_scikit_learn():
 def test_no_program_writes_the_reference():
     for path in [*files("pauc_core/**/*.py"), *files("workflow/scripts/*.py")]:
         assert not re.search(r"reference.*\.write|to_csv\([^)]*reference", path.read_text()), path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["benchmarks/latest.csv", "benchmarks/latest.unfinished", "docs/.part-x/table", "data/raw/a9a"],
+)
+def test_what_programs_write_beside_the_sources_is_ignored_by_git(name):
+    if not (ROOT / ".git").exists():
+        pytest.skip("no git here")
+    done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT)
+    assert done.returncode == 0, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pauc_core.suite import provenance
 from pauc_core.suite.configuration import method_class
 from pauc_core.suite.provenance import DECIDING, code_digest, is_stale, run_digest, run_modules
 from tests.problems import linear_problem
+from tests.test_architecture import MATHEMATICS
 
 ROOT = Path(__file__).parents[1]
 AGD = "pauc_core.agd_sbcd:AGDSBCD"
@@ -31,6 +33,8 @@ CHANGES = {
     # what decides every run
     "pauc_core.data.prepared": set(RUNS),
     "pauc_core.data.splits": set(RUNS),
+    "pauc_core.bands": set(RUNS),
+    "pauc_core.labelled": set(RUNS),
     "pauc_core.metrics": set(RUNS),
     "pauc_core.objective.losses": set(RUNS),
     "pauc_core.objective.pair_sums": set(RUNS),
@@ -143,4 +147,27 @@ def test_published_lines_are_judged():
         assert not is_stale({**line, "code_digest": present})
         # As it stands in a frame.
         assert not is_stale({**line, "params": json.dumps(line["params"]), "code_digest": present})
-    assert not is_stale({**line, "use": "", "code_digest": "shell"}), "a guest has no code here"
+
+
+def test_imports_are_followed_into_all_of_the_mathematics():
+    assert DECIDING == MATHEMATICS
+
+
+def test_a_digest_is_worked_out_without_importing_what_it_covers():
+    code = (
+        "import sys; from pauc_core.suite.provenance import run_digest; "
+        "run_digest('baselines.minibatch:Minibatch', model='small', params={}, tuned=True); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_a_guest_is_judged_by_the_bytes_of_its_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "pauc_core/suite/provenance.py"))
+    kind = {"model": "linear", "params": {}, "tuned": False}
+    (tmp_path / "guest.sh").write_text("#!/bin/sh\n")
+    line = {"use": "guest.sh", **kind, "code_digest": run_digest("guest.sh", **kind)}
+    assert not is_stale(line)
+    (tmp_path / "guest.sh").write_text("#!/bin/sh\ntrue\n")
+    assert is_stale(line)
+    assert "pauc_core.suite.guest_files" in run_modules("guest.sh", **kind)

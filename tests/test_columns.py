@@ -30,7 +30,16 @@ def run(data, tmp_path):  # noqa: F811
 
 def gather(run: Path) -> Path:
     folder = run.parents[4] / "collected"
-    collect([run / "summary.jsonl"], [], [], folder, scale="default", settings={}, root=folder)
+    collect(
+        [run / "summary.jsonl"],
+        [],
+        [],
+        folder,
+        scale="default",
+        settings={},
+        root=folder,
+        leagues={},
+    )
     return folder
 
 

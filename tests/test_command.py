@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from pauc_core import PartialAUCClassifier, pauc
+from pauc_core import PartialAUCClassifier, pauc, pauc_interval
 from pauc_core.own_data.command import main
 
 
@@ -50,7 +51,9 @@ def test_fit_then_score(folder: Path, capsys):
     assert f"pAUC       {area:.4f} in [0.05, 0.5]" in printed
     rows = [line.split() for line in printed.splitlines()]
     low, high = next((float(r[2]), float(r[4])) for r in rows if r[:2] == ["95", "%"])
-    assert low < area < high
+    positive = (test["y"] == "sick").to_numpy()
+    found = pauc_interval(positive, scores, fpr_low=0.05, fpr_high=0.5)
+    assert (low, high) == (round(found.low, 4), round(found.high, 4))
     table_rows = {r[0]: [float(v) for v in r[1:3]] for r in rows if r and r[0] in ("0.1", "0.3")}
     assert table_rows["0.1"][0] <= 0.1
     assert table_rows["0.3"][1] > table_rows["0.1"][1] > table_rows["0.1"][0]
@@ -58,12 +61,34 @@ def test_fit_then_score(folder: Path, capsys):
     assert not list(folder.glob(".part-*"))
 
 
+def test_the_threshold_of_predict_is_0_and_scores_at_a_threshold_are_refused(folder: Path, capsys):
+    """A threshold just above a negative's score 0 was printed as 4.941e-324."""
+    frame = pd.DataFrame({"x": [0.0, 1.0] * 100, "y": [0] * 100 + [1] * 100})
+    frame.loc[150:, "x"] = 2.0
+    PartialAUCClassifier(0, 1, random_state=0).fit(frame[["x"]], frame["y"]).save("model.npz")
+    frame.to_csv("test.csv", index=False)
+    capsys.readouterr()
+    line = ["score", "model.npz", "test.csv", "--label", "y", "--at", "0", "0.5", "1"]
+    assert main(line) == 0
+    printed = capsys.readouterr().out
+    assert "e-324" not in printed
+    last = printed.splitlines()[-1].split()
+    assert (last[0], last[-1]) == ("predict", "0")
+    assert main([*line, "--json"]) == 0
+    none, half, every, _ = json.loads(capsys.readouterr().out)["rates"]
+    assert (none["fpr"], none["tpr"]) == (0.0, 0.5)
+    assert (half["fpr"], half["tpr"]) == (0.5, 0.75)
+    assert (every["fpr"], every["tpr"], every["threshold"]) == (1.0, 1.0, None)
+    model = PartialAUCClassifier.load("model.npz")
+    assert (model.decision_function(frame[["x"]]) > half["threshold"]).sum() == 125
+
+
 def test_columns_are_found_by_name_not_by_place(folder: Path, capsys):
     assert main(fit_line()) == 0
-    main(["score", "model.npz", "test.csv", "--repeats", "10"])
+    main(["score", "model.npz", "test.csv"])
     first = capsys.readouterr().out.split("pAUC")[-1]
     table(1)[["noise", "y", "dose", "age"]].to_parquet("test.parquet")
-    assert main(["score", "model.npz", "test.parquet", "--repeats", "10"]) == 0
+    assert main(["score", "model.npz", "test.parquet"]) == 0
     assert capsys.readouterr().out.split("pAUC")[-1] == first
 
 
@@ -74,8 +99,9 @@ def test_libsvm_in_and_out(folder: Path, capsys):
         dump_svmlight_file(
             frame[["age", "dose", "noise"]].to_numpy(), labels, name, zero_based=False
         )
-    assert main(["fit", "train.txt", "--quiet", "-o", "model.npz"]) == 0
-    assert main(["score", "model.npz", "test.txt", "--repeats", "10", "--roc", "r.png"]) == 0
+    line = ["fit", "train.txt", "--positive", "1", "--quiet", "-o", "model.npz"]
+    assert main(line) == 0
+    assert main(["score", "model.npz", "test.txt", "--roc", "r.png"]) == 0
     assert "positive class    1" in capsys.readouterr().out
     assert (folder / "r.png").exists()
 
@@ -86,6 +112,17 @@ def test_progress_is_shown_unless_quiet(folder: Path, capsys):
     assert "held-out pAUC" in capsys.readouterr().err
     assert main(fit_line()) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_an_interrupted_fit_leaves_nothing(folder: Path, capsys, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PartialAUCClassifier, "fit", interrupted)
+    before = sorted(folder.iterdir())
+    assert main(fit_line()) == 130
+    assert capsys.readouterr().err == "pauc: Interrupted; nothing was written.\n"
+    assert sorted(folder.iterdir()) == before
 
 
 def test_few_negatives_warn_in_one_line(folder: Path, capsys):
@@ -101,12 +138,19 @@ def _edit(frame: pd.DataFrame, what: str) -> pd.DataFrame:
         return frame.drop(columns="y")
     if what == "one class":
         return frame[frame["y"] == "sick"]
-    if what == "hole":
-        frame.loc[6, "dose"] = np.nan
     if what == "infinite":
         frame.loc[6, "dose"] = np.inf
-    if what == "text":
-        frame["dose"] = "much"
+    if what == "decimal commas":
+        frame["dose"] = frame["dose"].map("{:.3f}".format).str.replace(".", ",")
+    if what == "a word":
+        frame["dose"] = frame["dose"].astype(object)
+        frame.loc[6, "dose"] = "much"
+    if what == "twice":
+        frame.columns = ["age", "y", "dose", "age", "patient"]
+    if what == "dates":
+        frame["dose"] = "2024-03-01"
+    if what == "identifiers":
+        frame["dose"] = np.arange(len(frame)) + 70000
     if what == "missing label":
         frame.loc[3, "y"] = None
     if what == "empty":
@@ -120,10 +164,13 @@ def _edit(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     ("what", "sentence"),
     [
         ("no label", "has no column 'y'"),
-        ("one class", "only one class"),
-        ("hole", "row 7, column 'dose'"),
+        ("one class", "every label is 'sick'"),
         ("infinite", "row 7, column 'dose'"),
-        ("text", "'dose' holds text"),
+        ("decimal commas", "'dose' holds numbers that are not written plainly"),
+        ("a word", "'dose' holds numbers but for 'much' in row 7"),
+        ("twice", "two columns are called 'age'"),
+        ("dates", "'dose' holds dates or times"),
+        ("identifiers", "'dose' holds identifiers"),
         ("missing label", "row 4: the label 'y' is missing"),
         ("empty", "has no rows"),
         ("nobody", "no label is 'sick'"),
@@ -181,7 +228,15 @@ def test_score_refuses_other_labels_and_columns(folder: Path, capsys):
         ["fit", "train.csv"],
         ["fit", "train.csv", "-o", "m.npz", "--fpr", "0.5", "0.05"],
         ["score", "m.npz", "t.csv", "--at", "2"],
-        ["score", "m.npz", "t.csv", "--repeats", "0"],
+        ["score", "m.npz", "t.csv", "--repeats", "10"],
+        ["predict", "m.npz", "t.csv"],
+        ["compare", "a.csv", "--label", "y", "--fpr", "0", "1"],
+        ["compare", "a.csv", "b.csv", "--label", "y"],
+        ["compare", "a.csv", "b.csv", "--label", "y", "--fpr", "1", "0"],
+        ["compare", "a.csv", "b.csv", "c.csv", "--label", "y", "--fpr", "0", "1"],
+        ["compare", "a.npz", "b.npz"],
+        ["compare", "a.npz", "b.csv", "c.csv"],
+        ["compare", "a.csv", "b.csv", "--fpr", "0", "1", "--score", "a", "b", "c"],
     ],
 )
 def test_a_wrong_command_line_is_exit_2(line, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from pauc_core.suite.configuration import load, settings
-from pauc_core.suite.named_code import check_names
+from pauc_core.suite.named_code import check_names, check_outside
 from pauc_core.suite.run_spec import look_epochs, run_of, trial_of
 from pauc_core.suite.yaml_files import ConfigurationError, read_mapping
 
@@ -177,6 +178,54 @@ def test_a_linear_method_on_a_network(tree):
         check_names(load(tree, GIVEN))
 
 
+def write_guest(tree: Path, change_line) -> None:
+    """A guest in the race, with a change to its line."""
+    line = {"use": "workflow/rules/baselines/class_means.awk", "label": "Class means"}
+    change_line(line)
+    change(tree, "methods.yaml", lambda c: c.update(guest=line))
+    change(tree, "experiments.yaml", lambda c: c["race-gen"].update(methods=["guest"]))
+    change(tree, "scales/default.yaml", lambda c: c["experiments"]["race-gen"].pop("grids"))
+
+
+GUESTS = {
+    "no use": (lambda line: line.pop("use"), r"methods.yaml: guest: 'use' is a required property"),
+    "a class without its colon": (
+        lambda line: line.update(use="baselines.dca.DCA"),
+        r"methods.yaml: guest.use: baselines.dca.DCA is not there; expected module:Class, or the",
+    ),
+    "no program": (
+        lambda line: line.update(use="README.md"),
+        r"guest.use: README.md cannot be executed; .*chmod",
+    ),
+    "a grid": (
+        lambda line: line.update(grid={"C": [1, 2]}),
+        r"methods.yaml: guest.grid: a guest is not tuned",
+    ),
+    "a path outside": (
+        lambda line: line.update(use="/bin/sh"),
+        r"guest.use: '/bin/sh' does not match",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GUESTS)
+def test_a_guest_that_cannot_be_one(tree, case):
+    edit, sentence = GUESTS[case]
+    write_guest(tree, edit)
+    with pytest.raises(ConfigurationError, match=sentence):
+        check_names(load(tree, GIVEN))
+
+
+def test_a_guest_has_no_place_in_a_sorr_experiment(tree):
+    write_guest(tree, lambda line: None)
+    check_names(load(tree, GIVEN))
+    change(tree, "experiments.yaml", lambda c: c["race-gen"].update(goal="sorr", track="sorr"))
+    with pytest.raises(
+        ConfigurationError, match=r"race-gen.methods: guest is a guest, for the goal"
+    ):
+        check_names(load(tree, GIVEN))
+
+
 NAMES = {
     "loss": (
         "experiments.yaml", lambda c: c["race-gen"].update(loss="logisitc"),
@@ -206,6 +255,53 @@ def test_a_class_that_is_no_method(tree):
     sentence = r"config/methods.yaml: dca.use: pauc_core.solver:Budget has no 'goals'"
     with pytest.raises(ConfigurationError, match=sentence):
         check_names(load(tree, GIVEN))
+
+
+OUTSIDE = {
+    "nothing": ("", "", r"USE: '' cannot be imported .* IN=folder says where the module lies"),
+    "no module": ("mine:Mine", "", r"USE: 'mine:Mine' cannot be imported \(ModuleNotFoundError"),
+    "no class": ("outside:Nobody", "", r"USE: 'outside:Nobody' cannot be imported \(AttributeErr"),
+    "broken": ("broken:Method", "", r"USE: 'broken:Method' cannot be imported \(SyntaxError"),
+    "no dataclass": ("outside:Plain", "", r"USE: outside:Plain is no dataclass"),
+    "no goals": ("outside:NoGoals", "", r"USE: outside:NoGoals has no 'goals'; expected a class"),
+    "no models": ("outside:NoModels", "", r"USE: outside:NoModels has no 'models'; expected a"),
+    "no JSON": ("outside:Good", "{c: 1}", r"PARAMS: '{c: 1}' is no JSON"),
+    "other params": ("outside:Good", '{"d": 1}', r"PARAMS: outside:Good does not take .*'d'"),
+    "no params": ("outside:Good", "", r"PARAMS: outside:Good does not take no params .*'c'"),
+}  # fmt: skip
+OUTSIDE_CODE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+class Plain: ...
+
+@dataclass(frozen=True, kw_only=True)
+class NoGoals:
+    c: float
+
+@dataclass(frozen=True, kw_only=True)
+class NoModels:
+    goals: ClassVar[frozenset[str]] = frozenset({"pauc"})
+
+@dataclass(frozen=True, kw_only=True)
+class Good:
+    c: float
+    goals: ClassVar[frozenset[str]] = frozenset({"pauc"})
+    models: ClassVar[frozenset[str]] = frozenset({"linear"})
+"""
+
+
+@pytest.mark.parametrize("case", OUTSIDE)
+def test_a_class_from_outside_is_looked_at_before_its_tests(tmp_path, monkeypatch, case):
+    use, params, sentence = OUTSIDE[case]
+    (tmp_path / "outside.py").write_text(OUTSIDE_CODE)
+    (tmp_path / "broken.py").write_text("class Method(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=sentence) as caught:
+        check_outside(use, params)
+    assert "\n" not in str(caught.value)
+    assert "config/methods.yaml" not in str(caught.value)
+    check_outside("outside:Good", '{"c": 1}')
 
 
 def test_a_mirror_that_is_not_there(tmp_path, monkeypatch):
@@ -250,6 +346,52 @@ def test_the_reports_schema_knows_what_the_report_can_draw():
     assert set(figure["panels"]["items"]["enum"]) | set(figure["x"]["enum"]) == set(AXIS) - {"sorr"}
     assert set(method["line"]["enum"]) == set(PLOTLY_LINE)
     assert set(method["marker"]["enum"]) == set(PLOTLY_MARKER)
+
+
+def test_a_guest_of_one_line_runs_wherever_such_guests_are_invited(tree):
+    line = {"use": "baselines.controls:RandomScores", "label": "New", "joins": "linear"}
+    change(tree, "methods.yaml", lambda c: c.update(new=line))
+    suite = load(tree, GIVEN)
+    inviting = {name for name, e in suite.experiments.items() if "new" in e.methods}
+    assert inviting == {"league-gen", "league-gen-030"}
+    assert suite.experiments["league-gen"].methods.count("pauc_path") == 1
+    change(tree, "methods.yaml", lambda c: c["new"].update(joins="networks"))
+    opened = load(tree, {**GIVEN, "scale": "open"}).experiments
+    assert {name for name, e in opened.items() if "new" in e.methods} == {"longtail-open"}
+
+
+def test_the_bands_of_a_league_are_those_of_its_experiments(tree):
+    change(
+        tree,
+        "experiments.yaml",
+        lambda c: c["league-gen"].update(band={"fpr_low": 0.01, "fpr_high": 0.2}),
+    )
+    leagues = load(tree, GIVEN).leagues()
+    assert leagues["league-gen"] == {"league": "small", "bands": [[0.0, 0.3], [0.01, 0.2]]}
+    assert leagues["league-gen-030"] == leagues["league-gen"]
+    assert "linear-gen" not in leagues
+
+
+def test_a_league_of_ranks_is_refused(tree):
+    change(tree, "experiments.yaml", lambda c: c["sorr-gen"].update(league="small"))
+    with pytest.raises(ConfigurationError, match=r"sorr-gen.league: expected a band of rates"):
+        load(tree, GIVEN)
+
+
+def test_the_bands_of_a_league_have_the_same_methods_grids_and_looks():
+    suite = load(ROOT, {**GIVEN, "scale": "open"})
+    by_league = {}
+    for experiment in suite.experiments.values():
+        if experiment.league is not None and experiment.track == "linear":
+            by_league.setdefault(experiment.league, []).append(experiment)
+    assert all(len(found) == 3 for found in by_league.values())
+    for found in by_league.values():
+        first = run_of(suite, found[0], found[0].datasets[0], "agd_sbcd")
+        for other in found[1:]:
+            assert (other.datasets, other.methods) == (found[0].datasets, found[0].methods)
+            run = run_of(suite, other, other.datasets[0], "agd_sbcd")
+            assert (run.looks, run.stages, run.budget) == (first.looks, first.stages, first.budget)
+            assert (other.seeds, other.grids) == (found[0].seeds, found[0].grids)
 
 
 def test_an_unknown_scale_and_an_unknown_setting():
@@ -325,3 +467,49 @@ def test_what_decides_a_run_leaves_the_others_out(tree):
         change(tree, name, edit)
         assert decides() not in seen
         seen.append(decides())
+
+
+def test_the_smoke_scale_has_all_of_the_open_one_made_small(monkeypatch):
+    monkeypatch.delenv("PAUC_MIRROR", raising=False)
+    whole = load(ROOT, {**GIVEN, "scale": "open"})
+    given = {**GIVEN, "scale": "smoke", "raw": "no/such/folder"}
+    for small in (load(ROOT, given), load(ROOT, {**given, "mirror": str(ROOT)})):
+        assert set(small.experiments) == set(whole.experiments)
+        assert set(small.stored_datasets()) >= set(whole.stored_datasets())
+        for name, experiment in small.experiments.items():
+            assert experiment.methods == whole.experiments[name].methods
+            assert set(experiment.datasets) <= set(whole.experiments[name].datasets)
+            assert experiment.seeds == (0,)
+            assert experiment.model in ("linear", "small")
+        grids = [
+            math.prod(map(len, grid.values()))
+            for experiment in small.experiments.values()
+            for method in experiment.methods
+            for grid in small.stages(experiment, method)
+            if small.tuned(experiment, method)
+        ]
+        assert grids == [2]
+        assert small.subset == 300
+        assert small.results == "results/smoke"
+    sources = yaml.safe_load((ROOT / "config/reports.yaml").read_text())["scales"]
+    assert sources["smoke"] == sources["open"]
+
+
+def test_twins_take_the_place_of_sets_that_cannot_be_had(tmp_path, monkeypatch):
+    monkeypatch.delenv("PAUC_MIRROR", raising=False)
+    (tmp_path / "libsvm").mkdir()
+    for name in ("a9a", "a9a.t"):
+        (tmp_path / "libsvm" / name).touch()
+    given = {**GIVEN, "scale": "smoke", "raw": str(tmp_path)}
+    found = load(ROOT, given).datasets
+    assert found["a9a"]["provenance"] == "paper"  # it lies in the raw folder
+    for name in ("w8a", "ijcnn1", "covtype", "nih", "chexnet-scores", "tiny-imagenet-lt-32"):
+        assert found[name]["provenance"] == "generated", name
+        assert found[name]["title"].endswith("generated twin"), name
+    for name in ("cifar10", "cifar10-lt", "creditcard"):  # npm and PyPI have them
+        assert found[name]["provenance"] != "generated", name
+    mirrored = load(ROOT, {**given, "mirror": "https://mirror.example"}).datasets
+    assert mirrored["nih"] == load(ROOT, {**GIVEN, "scale": "open"}).datasets["nih"]
+    assert "generate" in mirrored["gen-features-220k"]
+    assert mirrored["gen-features-220k"]["generate"]["rows"] < 20000
+    assert not any("twin" in entry for entry in found.values())

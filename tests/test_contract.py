@@ -21,6 +21,7 @@ from pauc_core.solver import Budget, State, solve
 from pauc_core.solver.streams import stream
 from pauc_core.suite.checkpoint import FileKeeper
 from pauc_core.suite.configuration import method_class
+from pauc_core.suite.guests import is_guest
 from pauc_core.suite.named_code import check_contract
 from tests.problems import linear_problem, picture_problem
 
@@ -32,15 +33,14 @@ def lines() -> dict[str, dict]:
         params = json.loads(os.environ.get("PARAMS") or "{}")
         return {"outside": {"use": os.environ["USE"], "params": params}}
     found = yaml.safe_load((ROOT / "config/methods.yaml").read_text())
-    return {name: line for name, line in found.items() if "use" in line}
+    return {name: line for name, line in found.items() if not is_guest(line["use"])}
 
 
 def cases() -> list:
     found = []
     for name, line in lines().items():
-        place = "USE" if "USE" in os.environ else "config/methods.yaml"
-        cls = method_class(line["use"], place)
-        check_contract(cls, f"{place}: {line['use']}")
+        cls = method_class(line["use"])
+        check_contract(cls, f"{name}: {line['use']}")
         # A line is for one kind of model; which one shows in its name and its parameters.
         deep = "module" in cls.models and ("linear" not in cls.models or name.endswith("_deep"))
         for goal in sorted(cls.goals):

@@ -187,6 +187,14 @@ def test_a_subset_keeps_shares_and_rows_in_step():
     )
 
 
+def test_a_subset_keeps_some_of_a_rare_class():
+    whole = loaded(tasks=1)
+    rare = replace(whole, y=(np.arange(len(whole.y)) % 40 == 1).astype(np.int8))
+    some = thin(rare, 60, 0, "s")
+    assert some.y[some.part == TRAIN].sum() == 10
+    assert some.shape[0] < 80
+
+
 def test_held_out_rows_are_stratified_and_groups_stay_whole():
     flat = loaded(tasks=1)
     held = hold_out(flat, 0.25, "s")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +22,8 @@ import json, os, subprocess, sys, time
 from pathlib import Path
 with open("calls", "a") as log:
     log.write(json.dumps(sys.argv[1:]) + "\\n")
-if "--unlock" in sys.argv:
-    for lock in Path(".snakemake/locks").glob("*"):
-        lock.unlink()
-    sys.exit(0)
+from pauc_core.suite import lifetime
+lifetime.claim("results")
 orders = json.loads(Path("orders").read_text())
 order = orders.pop(0)
 Path("orders").write_text(json.dumps(orders))
@@ -107,13 +107,13 @@ def test_after_a_kill_the_next_start_cleans_up_and_goes_on(folder):
     job = wait_for(folder / "job")
     os.kill(wait_for(folder / "self"), signal.SIGKILL)
     assert finish(folder, first)[0] != 0
-    assert not gone(job)
     code, words = finish(folder, start(folder, "done"))
     assert code == 0
     assert "An earlier run was killed" in words
     assert gone(job)
     assert not (folder / "results/default/.part-x").exists()
-    assert calls(folder)[1:] == [["--unlock", "--quiet", "--cores", "1"], ["--cores", "1"]]
+    assert not (folder / ".snakemake/locks").exists()
+    assert calls(folder)[1:] == [["--cores", "1"]]
 
 
 def test_a_run_whose_launcher_alone_was_killed_is_still_at_work(folder):
@@ -128,21 +128,97 @@ def test_a_run_whose_launcher_alone_was_killed_is_still_at_work(folder):
     assert "at work" in words
 
 
-def test_a_run_that_was_started_by_hand_is_not_unlocked(folder):
-    (folder / "orders").write_text(json.dumps(["hang"]))
-    by_hand = subprocess.Popen(
-        [sys.executable, "-m", "snakemake"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder.parent / "stand-in")},
-    )
+def by_hand(folder: Path, *orders: str) -> subprocess.Popen:
+    """Snakemake without the launcher."""
+    (folder / "orders").write_text(json.dumps(orders))
+    with (folder / "words").open("w") as words:
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": f"{folder.parent / 'stand-in'}:{ROOT}"},
+            stderr=words,
+        )
+
+
+def ends(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while not gone(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return gone(pid)
+
+
+def test_a_run_that_was_started_by_hand_is_left_alone(folder):
+    run = by_hand(folder, "hang")
     job = wait_for(folder / "job")
     code, words = finish(folder, start(folder, "done"))
-    os.kill(job, signal.SIGKILL)
-    by_hand.kill()
-    by_hand.wait()
+    alive = not gone(job)
+    run.kill()
+    run.wait()
     assert code == 3
-    assert f"Snakemake, process {by_hand.pid}" in words
+    assert "it holds .snakemake/launch.lock" in words
+    assert alive
     assert len(calls(folder)) == 1
+
+
+@pytest.mark.parametrize("first", [start, by_hand])
+def test_jobs_end_with_a_run_that_is_killed(folder, first):
+    run = first(folder, "hang")
+    job = wait_for(folder / "job")
+    os.kill(wait_for(folder / "self"), signal.SIGKILL)
+    run.wait(timeout=20)
+    assert ends(job)
+
+
+@pytest.mark.parametrize("second", [start, by_hand])
+def test_after_a_kill_by_hand_the_next_start_finds_neither_job_nor_lock(folder, second):
+    first = by_hand(folder, "hang")
+    job = wait_for(folder / "job")
+    first.kill()
+    first.wait()
+    (folder / "job").unlink()
+    code, words = finish(folder, second(folder, "done"))
+    assert code == 0
+    assert "An earlier run was killed" in words
+    assert gone(job)
+    assert not (folder / ".snakemake/locks").exists()
+    assert not (folder / "results/default/.part-x").exists()
+
+
+def test_a_second_run_by_hand_leaves_the_first_alone(folder):
+    first = by_hand(folder, "hang")
+    job = wait_for(folder / "job")
+    _, words = finish(folder, by_hand(folder, "done"))
+    alive = not gone(job)
+    kept = list((folder / ".snakemake/locks").glob("*"))
+    first.kill()
+    first.wait()
+    assert alive
+    assert kept, "Snakemake's own lock refuses the second one"
+    assert "killed" not in words
+
+
+def test_another_folders_jobs_are_left_alone(folder, tmp_path):
+    """Also where its name begins alike."""
+    other = Path(f"{folder}-2")
+    shutil.copytree(folder, other)
+    run = start(other, "hang")
+    job = wait_for(other / "job")
+    first = start(folder, "hang")
+    wait_for(folder / "job")
+    os.kill(wait_for(folder / "self"), signal.SIGKILL)
+    first.wait()
+    assert finish(folder, start(folder, "done"))[0] == 0
+    alive = not gone(job)
+    os.kill(wait_for(other / "self"), signal.SIGKILL)
+    run.wait()
+    assert alive
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(folder):
+    (folder / ".snakemake").write_text("in the way")
+    code, words = finish(folder, start(folder, "done"))
+    assert code == 1
+    assert re.fullmatch(r"\S+launch.lock cannot be written \(.*\): work in a .*\n", words)
 
 
 def test_a_damaged_dataset_is_made_again_in_the_same_start_and_once_only(folder):

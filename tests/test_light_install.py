@@ -97,7 +97,9 @@ for name in {methods!r}:
     run = spec(line["use"], method=name, budget={{"epochs": 1.0}})
     found = run_one(run, line.get("params", {{}}), 0, Path({data!r}), keeper=FileKeeper(kept, 0.0))
     again = run_one(run, line.get("params", {{}}), 0, Path({data!r}), keeper=FileKeeper(kept, 1e9))
-    assert kept.exists() and found["scores"] == again["scores"], name
+    same = [(a == b).all() for one, two in zip(found["scores"], again["scores"], strict=True)
+            for a, b in zip(one[1:], two[1:], strict=True)]
+    assert kept.exists() and same and all(same), name
     print(name, found["summary"]["outcome"])
 """
 METHODS = (

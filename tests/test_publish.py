@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pauc_core.report.readme import BEGIN, END, measured_part
+from pauc_core.report.readme import BEGIN, END, findings, results
 from pauc_core.report.report import build_report, write_tables
 from pauc_core.suite.columns import FRAMES
 from pauc_core.suite.frames import VERSION, read_frames
@@ -124,4 +124,18 @@ def test_what_is_published_is_what_the_present_code_makes_of_the_runs(tmp_path: 
 def test_the_readme_shows_what_is_published() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = text.partition(BEGIN)[2].partition(END)[0].strip()
-    assert shown == measured_part(PUBLISHED).strip(), "run make readme"
+    assert shown == findings(PUBLISHED).strip(), "run make readme"
+    assert len(text.splitlines()) <= 150
+    written = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert written == results(PUBLISHED), "run make readme"
+
+
+def test_results_hold_every_verdict_and_every_table() -> None:
+    text = results(PUBLISHED)
+    claims = pd.read_csv(PUBLISHED / "claims.csv", keep_default_na=False)
+    for row in claims[claims.scope == "all"].itertuples():
+        assert f"| {row.regime} | **{row.verdict}** | {row.note} |" in text
+    tables = [path.read_text().strip() for path in PUBLISHED.glob("tables/*.md")]
+    assert len(tables) >= 6
+    assert all(table in text for table in tables)
+    assert text.index("### Table 1") < text.index("### Table 6")

@@ -7,8 +7,8 @@ import gzip
 import json
 import os
 import re
-import shutil
-import subprocess
+import time
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 from pauc_core.report.frames import ReportError
 from pauc_core.report.page import small_enough
 from pauc_core.report.report import build_report, write_report
+from tests.browser import ENTER, ESCAPE, TAB, Browser, opened
 from tests.collected_fixture import write_collected
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,7 +65,7 @@ def test_nothing_is_loaded_from_elsewhere(page: str) -> None:
 
 
 def test_size_marks_and_parts(page: str) -> None:
-    assert len(page.encode()) < 8_000_000
+    assert len(page.encode()) < 4_000_000
     markup = own_markup(page)
     assert "GENERATED DATA" in markup[: markup.index("<main")]
     for part in ("claims", "tables", "curves", "roc", "figures", "tuning", "failures", "run"):
@@ -72,9 +73,12 @@ def test_size_marks_and_parts(page: str) -> None:
     for number in range(1, 7):
         assert f'id="table{number}"' in markup
     assert markup.index('id="claims"') < markup.index('id="tables"')
-    assert markup.count('class="claim first"') == 10
+    assert markup.count('<article class="claim"') == 10
     assert markup.count('class="headline"') == 10
-    assert markup.index('id="figure0"') < markup.index('id="table1"')
+    assert markup.index('class="strip"') < markup.index('id="table1"'), (
+        "the forest plot comes first"
+    )
+    assert markup.count('<p class="see">') > markup.count('class="result"') == 9
     assert 'class="chip undecided"' in markup
     assert not re.search(r"\b(fails|holds)\b", markup[: markup.index('<section id="tables">')])
     assert "nonfinite" in markup[markup.index('<section id="failures">') :]
@@ -105,37 +109,21 @@ def test_page_is_the_same_when_made_again_and_reads_nothing_back(made: Path, pag
 
 
 def test_a_page_that_is_too_large_is_one_sentence() -> None:
-    with pytest.raises(ReportError, match="8,000,001 bytes; at most 8,000,000 are meant"):
-        small_enough("x" * 8_000_001)
+    with pytest.raises(ReportError, match="4,000,001 bytes; at most 4,000,000 are meant"):
+        small_enough("x" * 4_000_001)
 
 
-def chromium(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("chromium is not installed (on Debian: apt-get install chromium).")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    flags += [f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr"]
-    flags += ["--virtual-time-budget=30000", "--window-size=1300,2400"]
-    return subprocess.run(
-        [program, *flags, *arguments], capture_output=True, text=True, timeout=240, check=True
-    )
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with opened(tmp_path_factory.mktemp("profile")) as found:
+        yield found
 
 
 @pytest.mark.slow
-def test_in_a_browser_everything_is_drawn_and_switches_work(
-    made: Path, page: str, tmp_path: Path
-) -> None:
-    listen, exercise = (
-        f"<script>{(CHECK / name).read_text()}</script>" for name in ("listen.js", "exercise.js")
-    )
-    probed = page.replace("<head>", "<head>" + listen, 1).replace("</body>", exercise + "</body>")
-    (tmp_path / "probed.html").write_text(probed, encoding="utf-8")
-    done = chromium(tmp_path, "--dump-dom", f"file://{tmp_path / 'probed.html'}")
-    found = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout)
-    assert found, "the page's script did not finish"
-    out = json.loads(found.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-    assert out["seen"] == []
-    assert "CONSOLE" not in done.stderr
+def test_in_a_browser_everything_is_drawn_and_switches_work(made: Path, browser: Browser) -> None:
+    browser.open(made / "report" / "index.html", 1300)
+    out = browser.run((CHECK / "exercise.js").read_text())
+    assert browser.complaints() == []
     assert all(count > 0 for count in out["drawn"])
     assert out["pictures"] == [True] * 8
     assert out["start"], "on a log axis the start is in view and still told as 0"
@@ -154,10 +142,86 @@ def test_in_a_browser_everything_is_drawn_and_switches_work(
 
 
 @pytest.mark.slow
-def test_screenshot_is_kept(made: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 800, 1600])
+def test_any_width_in_light_and_dark(made: Path, browser: Browser, width: int, scheme: str) -> None:
+    browser.open(made / "report" / "index.html", width, scheme=scheme)
     kept = Path(os.environ.get("PAUC_SCREENSHOTS", ROOT / "results" / "screenshots"))
     kept.mkdir(parents=True, exist_ok=True)
-    picture = kept / "report.png"
-    picture.unlink(missing_ok=True)
-    chromium(tmp_path, f"--screenshot={picture}", f"file://{made / 'report' / 'index.html'}")
-    assert picture.stat().st_size > 50_000
+    browser.picture(kept / f"report-{width}-{scheme}.png")
+    seen = browser.run(FIRST_SCREEN)
+    assert seen == {"question": True, "answer": True, "claims": True, "side": width == 1600}
+    browser.run("document.querySelectorAll('main details').forEach((d) => { d.open = true; });")
+    time.sleep(0.2)  # what is opened is filled after the event
+    wide = "return [document.documentElement.scrollWidth, innerWidth]"
+    assert browser.run(wide) == [width, width], "the page itself does not scroll sideways"
+    contrast = browser.run((CHECK / "contrast.js").read_text())
+    assert contrast["texts"] > 1000
+    assert contrast["found"] == []
+    assert browser.complaints() == []
+
+
+FIRST_SCREEN = """
+const top = (name) => document.querySelector(name).getBoundingClientRect();
+const nav = top("nav"), main = top("main");
+return {
+  question: top("h1").bottom < innerHeight, answer: top(".answer").bottom < innerHeight,
+  claims: top(".claim").top < innerHeight, side: nav.right <= main.left,
+};
+"""
+
+
+@pytest.mark.slow
+def test_keyboard_goes_through_the_page_in_reading_order(made: Path, browser: Browser) -> None:
+    browser.open(made / "report" / "index.html", 1600)
+    browser.press(TAB)
+    assert browser.run(PLACE)["name"] == "#main", "first of all a way past the contents"
+    stops = []
+    for _ in range(30):
+        browser.press(TAB)
+        stops.append(browser.run(PLACE))
+    names = [stop["name"] for stop in stops]
+    assert names[0] == "#run", "the link in the head"
+    assert names[1:4] == ["#claims", "#tables", "#table1"]
+    assert "SUMMARY" in names, "every regime opens by keyboard"
+    assert [stop for stop in stops if not stop["seen"]] == [], "what has the focus is seen"
+    order = [stop["order"] for stop in stops]
+    assert order == sorted(order), "the focus follows the text"
+    assert browser.run("return document.querySelectorAll('[tabindex]').length") > 10
+    assert (
+        browser.run("return document.querySelectorAll('[tabindex]:not([tabindex=\"0\"])').length")
+        == 0
+    )
+    browser.run("document.querySelector('#table2 button.open').focus()")
+    browser.press(ENTER)
+    assert browser.run("return document.getElementById('provenance').open")
+    assert browser.run(
+        "return document.getElementById('provenance').contains(document.activeElement)"
+    )
+    browser.press(ESCAPE)
+    back = "return document.activeElement === document.querySelector('#table2 button.open')"
+    assert browser.run(back), "the focus comes back to the number"
+
+
+PLACE = """
+const node = document.activeElement, box = node.getBoundingClientRect();
+const all = [...document.querySelectorAll("*")];
+return {
+  name: node.hash || node.tagName, order: all.indexOf(node), top: box.top,
+  seen: getComputedStyle(node).outlineStyle !== "none" && box.top >= 0 && box.top < innerHeight,
+};
+"""
+
+
+@pytest.mark.slow
+def test_it_prints(made: Path, browser: Browser) -> None:
+    browser.open(made / "report" / "index.html", 1600, scheme="dark")
+    browser.tell("Emulation.setEmulatedMedia", media="print", features=[])
+    light = "return getComputedStyle(document.body).backgroundColor"
+    assert browser.run(light) == "rgb(255, 255, 255)"
+    hidden = "return document.querySelector('nav').checkVisibility()"
+    assert not browser.run(hidden)
+    boxes = "[...document.querySelectorAll('.scroll')].map((s) => getComputedStyle(s).overflowX)"
+    assert set(browser.run(f"return {boxes}")) == {"visible"}, "no table is cut off on paper"
+    browser.tell("Emulation.setEmulatedMedia", media="")
+    assert browser.printed().startswith(b"%PDF")

@@ -265,16 +265,16 @@ def test_a_scales_sources_are_experiments_it_runs(scale: str) -> None:
 def test_a_table_tells_what_its_runs_were_given(tmp_path: Path) -> None:
     folder = write_collected(tmp_path, "open")
     summaries = pd.read_parquet(folder / "summaries.parquet")
-    deep = summaries.experiment == "longtail-open"
+    deep = summaries.experiment == "chest-nih"
     summaries.loc[deep, "precision"] = "bfloat16"
     summaries.to_parquet(folder / "summaries.parquet")
     trials = pd.read_parquet(folder / "trials.parquet")
-    trials = trials[(trials.experiment != "longtail-open") | (trials.dataset == "cifar10-lt")]
+    trials = trials[(trials.experiment != "chest-nih") | (trials.dataset == "nih@D1")]
     trials.to_parquet(folder / "trials.parquet")
     collected = load_collected(folder)
-    assert sentence(collected, "longtail-open") == (
-        "longtail-open: n = 3 seeds; 10 epochs a run, trained in bfloat16; "
-        "3 trials a method, on cifar10-lt alone, of 2 epochs; "
+    assert sentence(collected, "chest-nih") == (
+        "chest-nih: n = 3 seeds; 10 epochs a run, trained in bfloat16; "
+        "3 trials a method, on nih@D1 alone, of 2 epochs; "
         "values with the best validation pAUC unless said otherwise."
     )
     assert sentence(collected, "race-open") == (
@@ -282,7 +282,8 @@ def test_a_table_tells_what_its_runs_were_given(tmp_path: Path) -> None:
         "values with the best validation pAUC unless said otherwise."
     )
     assert sentence(collected, "race-gen") == ""
-    assert sentence(collected, "longtail-open") in table_of(folder, "table3").notes
+    for name in ("longtail-open", "tiny-open"):
+        assert sentence(collected, name) in table_of(folder, "table3").notes
     assert not any("epochs a run" in note for note in table_of(folder, "table5").notes)
 
 
@@ -314,7 +315,8 @@ def test_readme_is_filled_between_its_markers_and_again_the_same(
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     update_readme(readme, tmp_path)
     first = readme.read_text()
-    assert first.startswith(f"before\n{BEGIN}\n| claim of the paper |")
+    assert first.startswith(f"before\n{BEGIN}\n")
+    assert first.count("\n- **") == 10, "one line a claim"
     assert first.endswith(f"{END}\nafter\n")
     assert "\nold\n" not in first
     update_readme(readme, tmp_path)

@@ -17,11 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pauc_core.data import prepared
 from pauc_core.data.errors import DataError
-from pauc_core.data.prepared import write_prepared
+from pauc_core.data.prepared import digest, write_prepared
 from pauc_core.files import atomic_path
 from pauc_core.solver.streams import stream
-from pauc_core.suite.child import Child, MachineError
+from pauc_core.suite import runner
+from pauc_core.suite.checked_data import check_data
+from pauc_core.suite.child import Child, MachineError, run_warmed
 from pauc_core.suite.choice import choose, expand, lowest
 from pauc_core.suite.configuration import Experiment
 from pauc_core.suite.one_run import run_one
@@ -150,6 +153,44 @@ def test_bad_luck_is_a_row(data, tmp_path, how, changes, outcome, reason):
     assert (tmp_path / "out/traces.csv").exists()
 
 
+@dataclass(frozen=True, kw_only=True)
+class BadRehearsal(Misbehaved):
+    """Misbehaves on few rows too: while the job warms up."""
+
+    def step(self, problem, state, rng):
+        if self.how == "hang":
+            time.sleep(60)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("how", "outcome"), [("hang", "timeout"), ("die", "failed")])
+def test_a_method_that_is_bad_in_warming_up_takes_no_job_with_it(
+    data, tmp_path, monkeypatch, how, outcome
+):
+    monkeypatch.setattr(runner, "WARM_UP_SECONDS", 0.3)
+    bad = spec("tests.test_runner:BadRehearsal", minutes=0.01)
+    run_seeds(bad, {"how": how}, [0, 1], data, tmp_path / "out")
+    assert [line["outcome"] for line in lines(tmp_path / "out")] == [outcome, outcome]
+
+
+def test_a_machine_that_fails_under_a_warm_job_is_raised():
+    def stopped():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(MachineError, match="SIGKILL"):
+        run_warmed(lambda: None, stopped, seconds=10, memory_mb=4000)
+
+
+def test_children_of_a_warm_job_start_warm():
+    warm = []
+
+    def work():
+        return [Child(lambda: list(warm), seconds=10, memory_mb=4000).wait().value]
+
+    assert run_warmed(lambda: warm.append(1), work, seconds=10, memory_mb=4000) == [[1]]
+    assert warm == []  # this process took no part
+
+
 def test_not_a_number_is_a_row(data, tmp_path):
     run_seeds(spec(), {"bad_at": 3}, [0], data, tmp_path / "out")
     assert lines(tmp_path / "out")[0]["outcome"] == "nonfinite"
@@ -168,6 +209,21 @@ def test_a_damaged_array_is_caught(data, tmp_path):
     (data / "x.npy").write_bytes(content)
     with pytest.raises(DataError, match="checksum"):
         run_seeds(spec(), {}, [0], data, tmp_path / "out")
+
+
+def test_sums_are_taken_once_for_each_version_of_an_array(data, monkeypatch):
+    taken = []
+    monkeypatch.setattr(prepared, "digest", lambda p: taken.append(p.name) or digest(p))
+    check_data(data)
+    assert sorted(taken) == ["part.npy", "x.npy", "y.npy"]
+    check_data(data)
+    assert len(taken) == 3
+    content = bytearray((data / "x.npy").read_bytes())
+    content[-1] ^= 1
+    (data / "x.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"x\.npy does not match its checksum"):
+        check_data(data)
+    assert not (data / "meta.json").exists()
 
 
 def test_a_stopped_machine_is_no_row():
@@ -222,6 +278,24 @@ def test_a_second_stage_starts_from_the_values_chosen_in_the_first(data, tmp_pat
     best = json.loads(chosen.read_text())["by_fold"]["0"]["validation"]
     assert best["params"] == rows[best["trial"]]["params"]
     assert rows[best["trial"]]["pauc_valid"] == max(row["pauc_valid"] for row in rows[1:])
+
+
+def test_a_tuning_that_was_cut_goes_on_with_the_trials_that_are_left(data, tmp_path):
+    chosen, trials = tmp_path / "m.json", tmp_path / "m.trials.json"
+    run = spec(stages=[{"size": [0.1, 0.5, 1.0]}], looks=8)
+    tune(run, data, chosen, trials, at_once=1)
+    logs = tmp_path / "m.logs"
+    first = json.loads(trials.read_text())
+    kept = logs / "trial-0-0.json"
+    told = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**told, "summary": {**told["summary"], "pauc_valid": 2.0}}))
+    (logs / "trial-0-2.json").write_text("half")
+    tune(run, data, chosen, trials, at_once=1)
+    rows = json.loads(trials.read_text())
+    assert [row["pauc_valid"] for row in rows] == [2.0, *(row["pauc_valid"] for row in first[1:])]
+    # Another budget makes it another trial.
+    tune(dataclasses.replace(run, budget={"epochs": 1.0}), data, chosen, trials, at_once=1)
+    assert json.loads(trials.read_text())[0]["pauc_valid"] < 2.0
 
 
 def test_each_rule_of_choice_has_its_run_and_equal_values_share_one(data, tmp_path):

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pauc_core.suite.lifetime import identity
+from tests import slurm_here
 from tests.digests import differences, result_digests
 from tests.projects import tiny_project
 from tests.slurm_here import NODES, NoCluster, cluster, job_count, job_nodes, plugin, provide
@@ -86,6 +88,35 @@ def test_the_workflow_runs_unchanged_on_slurm(tmp_path, capsys):
     assert found.jobs == JOBS
     assert found.files >= 3 * len(METHODS) + 3
     assert found.different == []
+
+
+def test_the_remains_of_an_interrupted_test_are_recognised(tmp_path, monkeypatch, capfd):
+    """A stand-in for the configuration and for a daemon: nothing of this machine is touched."""
+    conf, record = tmp_path / "slurm.conf", tmp_path / "daemons"
+    monkeypatch.setattr(slurm_here, "CONF", conf)
+    slurm_here.remains()
+    daemon = subprocess.Popen(["sleep", "300"])
+    stranger = subprocess.Popen(["sleep", "300"])
+    try:
+        # The second is a number that was given to another process since.
+        record.write_text(f"{identity(daemon.pid)}\n{stranger.pid}-1\n")
+        conf.write_text(f"{slurm_here.MARK}999999999-1 {record}\nClusterName=here\n")
+        slurm_here.remains()
+        assert daemon.wait(timeout=10) != 0
+        assert stranger.poll() is None
+    finally:
+        daemon.kill()
+        stranger.kill()
+        stranger.wait()
+    assert not conf.exists()
+    assert "Clearing away the emulated cluster of an interrupted test" in capfd.readouterr().err
+    conf.write_text(f"{slurm_here.MARK}{identity(os.getpid())} {record}\n")
+    with pytest.raises(NoCluster, match="Another test has an emulated cluster here"):
+        slurm_here.remains()
+    conf.write_text("ClusterName=theirs\n")
+    with pytest.raises(NoCluster, match="belongs to a cluster, which is left alone"):
+        slurm_here.remains()
+    assert conf.exists()
 
 
 def test_the_profile_repeats_only_what_the_machine_failed():

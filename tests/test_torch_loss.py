@@ -56,12 +56,39 @@ def test_gradcheck():
 def test_types_and_shapes_come_back(kind):
     scores, targets = batch(1)
     column = scores.to(kind)[:, None].requires_grad_()
-    value = PartialAUCLoss(LOW, HIGH)(column, targets.float()[:, None])
+    value = PartialAUCLoss(LOW, HIGH)(column, targets.to(kind)[:, None])
     value.backward()
-    assert value.dtype == kind
+    assert value.dtype == torch.float32
     assert value.shape == ()
     assert column.grad.shape == column.shape
     assert column.grad.dtype == kind
+
+
+def test_half_precision_keeps_small_slopes_until_they_are_scaled():
+    """Slopes of 1e-5 lose digits in float16; with a loss scale of 2^14 they have all of them."""
+    scores, targets = batch(1, rows=60_000)
+    half = scores.half().requires_grad_()
+    full = half.detach().double().requires_grad_()
+    for mine in (half, full):
+        (PartialAUCLoss(LOW, HIGH)(mine, targets) * 2.0**14).backward()
+    assert full.grad.abs().max() < 2.0**14 * 6e-5  # all are below float16's normal numbers
+    large = full.grad.abs() > 6e-5
+    torch.testing.assert_close(half.grad[large].double(), full.grad[large], rtol=1e-3, atol=0)
+
+
+@pytest.mark.parametrize("loss", sorted(BY_HAND))
+def test_few_pairs_and_many_are_the_same_numbers(loss, monkeypatch):
+    for rows in (9, 60, 300):
+        scores, targets = batch(rows, rows)
+        scores[: rows // 3] = scores[: rows // 3].round()  # ties, some of them on an edge
+        found = []
+        for few in (0, 10**9):
+            monkeypatch.setattr("pauc_core.objective.torch_loss.FEW", few)
+            mine = scores.clone().requires_grad_()
+            value = PartialAUCLoss(LOW, HIGH, loss=loss)(mine, targets)
+            value.backward()
+            found.append((value, mine.grad))
+        torch.testing.assert_close(found[0], found[1], rtol=1e-12, atol=1e-14)
 
 
 def test_a_big_data_set_is_near_linear():
@@ -93,6 +120,12 @@ def test_bad_settings_and_scores_are_refused():
         PartialAUCLoss(0.5, 0.5)
     with pytest.raises(ValueError, match="Unknown loss"):
         PartialAUCLoss(0.0, 0.5, loss="hinge")
+    with pytest.raises(ValueError, match="at least 0 and at least 1"):
+        PartialAUCLoss(0.0, 0.5, memory=-1)
+    with pytest.raises(ValueError, match="holds none of the 40 negatives"):
+        PartialAUCLoss(0.0, 0.01, memory=40)
+    with pytest.raises(ValueError, match=r"shape \(6, 3\).*expected shape \(n, 2\)"):
+        PartialAUCLoss(0.0, 0.5, labels=2)(torch.randn(6, 3), torch.ones(6, 3))
     with pytest.raises(ValueError, match="NaN"):
         PartialAUCLoss(0.0, 1.0)(torch.tensor([0.0, float("nan")]), torch.tensor([1, 0]))
 

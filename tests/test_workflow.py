@@ -52,6 +52,12 @@ def copy_project(target: Path) -> Path:
         if name and source.is_file() and not name.startswith(("results/", "tests/")):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
+    # What numba compiled is valid for equal files: compiling it again would take most of the time.
+    for compiled in [*ROOT.glob("pauc_core/**/*.nb[ic]"), *ROOT.glob("baselines/**/*.nb[ic]")]:
+        place = target / compiled.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # numba is writing it anew at this moment
+            shutil.copy2(compiled, place)
     return target
 
 
@@ -270,6 +276,35 @@ def test_a_mistake_stops_before_any_job(smoke):
     assert "the nearest known name is 'open'" in done.stdout + done.stderr
 
 
+def test_a_failed_attempt_leaves_what_stood_and_ends_with_its_reason(smoke, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(smoke, project)
+    results = project / "results/default"
+    shown = [*results.glob("tables/*"), *results.glob("figures/*"), results / "report/index.html"]
+    before = {path: path.read_bytes() for path in shown}
+    line = "def write_report(report: Report, out: str | Path) -> None:\n"
+    wrong = f'{line}    write_tables(report, out)\n    raise ValueError("It broke.")\n'
+    with changed(project, "pauc_core/report/report.py", lambda text: text.replace(line, wrong)):
+        done = snakemake(project)
+    assert done.returncode != 0
+    assert {path: path.read_bytes() for path in shown} == before
+    said = [line for line in done.stderr.splitlines() if "It broke." in line]
+    assert said[0] == "ValueError: It broke."
+    assert done.stderr.splitlines()[-1] == "Failed: results/default/logs/report.log: It broke."
+    # A fault in what is collected: hundreds of inputs, of which the screen shows one.
+    path = next(results.glob("runs/*/*/*/seeds-0-1/summary.jsonl"))
+    path.write_text(path.read_text().replace('"label"', '"lable"'))
+    done = snakemake(project)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Failed: results/default/logs/collect.log: results/default/runs/")
+    assert "the column 'lable' is unknown; the nearest known name is 'label'" in last
+    assert max(map(len, done.stderr.splitlines())) < 700
+    log = max((project / ".snakemake/log").glob("*.log")).read_text()
+    assert str(next(results.glob("runs/sorr-gen/*/*/seeds-0-1/traces.csv")).name) in log
+    assert len(max(log.splitlines(), key=len)) > 2000, "the log has the inputs"
+    assert {path: path.read_bytes() for path in shown} == before
+
+
 def test_a_folder_with_a_space_is_refused_in_a_sentence(tmp_path):
     done = snakemake(copy_project(tmp_path / "a folder"), "-n")
     assert done.returncode != 0
@@ -319,50 +354,10 @@ class New:
     def step(self, problem, state, rng):
         return state
 '''
-GUEST = """
-rule fit_guest:
-    input:
-        f"{RESULTS}/data/gen-a9a/meta.json",
-    output:
-        multiext(
-            f"{RESULTS}/runs/{{experiment}}/{{dataset}}/guest/seeds-{{first}}-{{last}}/",
-            "summary.jsonl",
-            "traces.csv",
-            "scores.csv.gz",
-        ),
-    log:
-        f"{RESULTS}/logs/fit/{{experiment}}/{{dataset}}/guest/seeds-{{first}}-{{last}}.log",
-    conda:
-        "../../envs/suite.yaml"
-    shell:
-        "sh workflow/rules/baselines/guest.sh {output} > {log} 2>&1"
-"""
-GUEST_SCRIPT = """\
-# The difference of the two classes' means as weights, by awk, from the LIBSVM files themselves.
-set -e  # a pipe would hide that awk failed
-raw=data/raw/gen-a9a
-for seed in 0 1; do
-  echo '{"experiment": "race-gen", "dataset": "gen-a9a", "method": "guest", "label": "Guest",' \\
-    '"use": "", "goal": "pauc", "loss": "none", "model": "linear", "tuned": false,' \\
-    "\\"seed\\": $seed, \\"params\\": {}, \\"budget\\": {}, \\"code_digest\\": \\"awk\\"," \\
-    '"versions": {}, "outcome": "converged", "reason": "done",' \\
-    '"fpr_low": 0.05, "fpr_high": 0.5, "provenance": "generated"}'
-done > "$1"
-echo 'seed,step,epoch,work,seconds,wall,objective,pauc_train,pauc_valid,pauc_test' > "$2"
-awk '
-  BEGIN { print "seed,part,row,label,score" }
-  FNR == NR { count[$1 > 0]++; rows++ }
-  FNR == NR { for (i = 2; i <= NF; i++) { split($i, f, ":"); sum[$1 > 0, f[1]] += f[2] }; next }
-  {
-    score = 0
-    for (i = 2; i <= NF; i++) {
-      split($i, f, ":")
-      score += f[2] * (sum[1, f[1]] / count[1] - sum[0, f[1]] / count[0])
-    }
-    for (seed = 0; seed < 2; seed++)
-      printf "%d,test,%d,%d,%.9f\\n", seed, rows + FNR - 1, ($1 > 0), score
-  }' "$raw/gen-a9a" "$raw/gen-a9a.t" > "$3.text"
-gzip -n < "$3.text" > "$3"
+GUESTS = """
+new: {use: "baselines.new:New", label: New, params: {sign: 1.0}}
+class_means: {use: workflow/rules/baselines/class_means.awk, label: Class means}
+liblinear: {use: workflow/rules/baselines/liblinear.sh, label: LIBLINEAR, params: {C: 0.01}}
 """
 
 
@@ -370,29 +365,34 @@ def test_a_baseline_is_one_file_and_one_line_and_a_guest_needs_no_python(tmp_pat
     project = copy_project(tmp_path)
     small(project, {"race-gen": {"epochs": 1, "looks": 2}})
     (project / "baselines/new.py").write_text(NEW)
-    guests = project / "workflow/rules/baselines"
-    guests.mkdir(exist_ok=True)
-    (guests / "guest.smk").write_text(GUEST)
-    (guests / "guest.sh").write_text(GUEST_SCRIPT)
     with (project / "config/methods.yaml").open("a") as handle:
-        handle.write('new: {use: "baselines.new:New", label: New, params: {sign: 1.0}}\n')
-        handle.write("guest: {label: Guest}\n")
-    edit(
-        project / "config/experiments.yaml",
-        lambda c: c["race-gen"].update(methods=["new", "guest", "random_scores"]),
-    )
+        handle.write(GUESTS)
+    # Where LIBLINEAR is not installed its row says so, in the table like any other.
+    methods = ["new", "class_means", "liblinear", "random_scores"]
+    edit(project / "config/experiments.yaml", lambda c: c["race-gen"].update(methods=methods))
     jobs = planned(project)
-    assert jobs["fit_new"] == jobs["fit_guest"] == 1
+    assert jobs["fit_new"] == jobs["fit_class_means"] == jobs["fit_liblinear"] == 1
     done = snakemake(project, "tables")
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     frame = pd.read_parquet(project / "results/default/collected/summaries.parquet")
-    assert set(frame["method"]) == {"new", "guest", "random_scores"}
-    by_scores = frame[frame["method"] == "guest"]["pauc_test"]
-    assert len(by_scores) == 2
-    assert by_scores.min() > frame[frame["method"] == "random_scores"]["pauc_test"].max() + 0.1
+    assert set(frame["method"]) == set(methods)
+    found = {str(name): part for name, part in frame.groupby("method")}
+    chance = found["random_scores"]["pauc_test"].max()
+    assert len(found["class_means"]) == 2
+    assert found["class_means"]["pauc_test"].min() > chance + 0.1
+    if shutil.which("liblinear-train"):
+        assert found["liblinear"]["pauc_test"].min() > chance + 0.1
+    else:
+        assert found["liblinear"]["reason"].str.contains("liblinear-train is not installed").all()
     table = (project / "results/default/tables/race.csv").read_text()
-    assert "New" in table
-    assert "Guest" in table
+    for label in ("New", "Class means", "LIBLINEAR"):
+        assert label in table
+    explained = explain(project, "race-gen/gen-a9a/class_means/1")
+    assert explained.returncode == 0, explained.stdout + explained.stderr
+    assert "as recorded" in explained.stdout
+    with (project / "workflow/rules/baselines/class_means.awk").open("a") as handle:
+        handle.write("# edited\n")
+    assert solving(planned(project)) == {"fit_class_means": 1}
 
 
 def mirror() -> Path | None:

@@ -110,15 +110,19 @@ def hold_out(loaded: Loaded, share: float, name: str) -> Loaded:
 
 
 def thin(loaded: Loaded, count: int, seed: int, name: str) -> Loaded:
-    """A stratified subset of about `count` rows; parts and label patterns keep their shares."""
+    """A stratified subset of about `count` rows; parts and label patterns keep their shares.
+
+    A few of each are kept: of a rare class there must be some to learn from, choose and test by.
+    """
     total = loaded.shape[0]
     if count >= total:
         return loaded
+    few = 10 if len(loaded.tasks) == 1 else 2  # patterns of several tasks are many
     rng = stream(seed, "subset", name)
     keep = np.sort(
         np.concatenate(
             [
-                rng.permutation(rows)[: max(min(2, len(rows)), round(count * len(rows) / total))]
+                rng.permutation(rows)[: max(few, round(count * len(rows) / total))]
                 for rows in _strata(loaded)
             ]
         )

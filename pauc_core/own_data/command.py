@@ -1,175 +1,277 @@
-"""The command ``pauc``: fit a model to one's own table, score it on another.
+"""The command ``pauc``: fit a model to one's own table, score it, predict with it, compare two.
 
-Exit codes: 0 done, 1 something is wrong with the data or a file, 2 with the command line.
+Exit codes: 0 done, 1 something is wrong with the data or a file, 2 with the command line, 130
+interrupted. Each command makes one dictionary, which is printed as lines or as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pauc_core.objective.losses import LOSSES
+from pauc_core.own_data import arguments as command_line
+from pauc_core.own_data import printed
 
-RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
+Result = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
-    if arguments.command == "fit" and not 0 <= arguments.fpr[0] < arguments.fpr[1] <= 1:
-        parser.error(f"--fpr {arguments.fpr[0]} {arguments.fpr[1]}: expected 0 <= LOW < HIGH <= 1")
+    arguments = command_line.read(None if argv is None else list(argv))
+    run, show = COMMANDS[arguments.command]
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _one_line
-            (fit if arguments.command == "fit" else score)(arguments)
+            if getattr(arguments, "roc", None):
+                import matplotlib  # noqa: F401
+            result = run(arguments)
     except ImportError as error:
         return _fail(f"This needs the package {error.name}: pip install {error.name}.")
     except (OSError, ValueError) as error:
         return _fail(str(error))
     except KeyboardInterrupt:
         return _fail("Interrupted; nothing was written.", code=130)
+    print(json.dumps(_plain(result), indent=1) if arguments.json else show(result))
     return 0
 
 
-def fit(arguments: argparse.Namespace) -> None:
+def fit(arguments: argparse.Namespace) -> Result:
     """``pauc fit``: train on one file and write the model."""
-    from pauc_core.data.own_rows import read_rows
     from pauc_core.own_data.classifier import PartialAUCClassifier
     from pauc_core.own_data.model_file import save_model
+    from pauc_core.own_data.rows import label_values, training_rows
 
-    rows = read_rows(
-        arguments.train, label=arguments.label, drop=arguments.drop, group=arguments.group
+    _check_output(arguments.output)
+    path = arguments.train
+    rows = training_rows(
+        path,
+        label=arguments.label,
+        drop=arguments.drop,
+        group=arguments.group,
+        weight=arguments.weight,
+        text=arguments.text,
+        number=arguments.number,
+        missing=arguments.missing,
     )
-    y = _labels(rows.labels, arguments.positive, arguments.train)
+    y = label_values(np.asarray(rows.labels), arguments.positive, path)
     model = PartialAUCClassifier(
-        *arguments.fpr,
+        **(arguments.band or {}),
         loss=arguments.loss,
         predict_fpr=arguments.predict_fpr,
+        predict_tpr=arguments.predict_tpr,
+        confidence=arguments.confidence,
         random_state=arguments.seed,
         verbose=not arguments.quiet,
     )
-    model.fit(rows.x, y, groups=rows.groups)
-    origin = {"label": arguments.label, "positive": arguments.positive}
+    model.fit(rows.x, y, sample_weight=rows.weights, groups=rows.groups)
+    others = set(np.asarray(rows.labels)[~y].tolist()) if arguments.positive else set()
+    origin = {
+        "label": arguments.label,
+        "positive": arguments.positive,
+        "negative": str(others.pop()) if len(others) == 1 else None,
+        "encoding": rows.encoding and rows.encoding.to_json(),
+    }
     save_model(model, arguments.output, origin)
-    low, high = arguments.fpr
-    print(f"positive class    {arguments.positive or model.classes_[1]}")
-    print(f"held-out pAUC     {model.validation_score_:.4f} in [{low:g}, {high:g}]")
-    print(f"log. regression   {model.start_score_:.4f}")
-    penalty = "" if np.isnan(model.penalty_) else f", penalty {model.penalty_:g}"
-    print(f"chosen            {model.loss_}{penalty}")
-    print(f"model             {arguments.output}")
+    best = model.best_index_
+    return {
+        "rows": len(y),
+        "positives": int(np.sum(y == model.classes_[1])),
+        "columns": _columns(rows.encoding, model.n_features_in_),
+        "left_out": [] if rows.encoding is None else list(rows.encoding.left_out),
+        "positive_class": arguments.positive or str(model.classes_[1]),
+        "band": model.band_,
+        "held_out_pauc": model.validation_score_,
+        "standard_error": model.path_["standard_error"][best],
+        "logistic_regression": model.start_score_,
+        "loss": model.loss_,
+        "penalty": model.penalty_,
+        "predict_fpr": model.predict_fpr_,
+        "predict_tpr": model.predict_tpr_,
+        "confidence": model.confidence,
+        "set_apart": len(model.set_apart_),
+        "model": str(arguments.output),
+    }
 
 
-def score(arguments: argparse.Namespace) -> None:
+def score(arguments: argparse.Namespace) -> Result:
     """``pauc score``: pAUC with its interval, rates at thresholds, a ROC plot if asked for."""
-    from pauc_core.data.own_rows import read_rows
-    from pauc_core.intervals import bootstrap_interval
-    from pauc_core.metrics import auc, pauc, threshold_at_fpr
-    from pauc_core.own_data.classifier import PartialAUCClassifier
-    from pauc_core.own_data.model_file import load_origin
+    from pauc_core.intervals import pauc_interval
+    from pauc_core.metrics import auc, threshold_at_fpr
+    from pauc_core.own_data.comparing import positives
+    from pauc_core.own_data.rows import SavedModel, model_rows
 
-    if not arguments.model.is_file():
-        raise ValueError(f"{arguments.model} is not a file: make a model with `pauc fit`.")
-    model = PartialAUCClassifier.load(arguments.model)
-    origin = load_origin(arguments.model)
-    names = getattr(model, "feature_names_in_", None)
-    rows = read_rows(
-        arguments.test,
-        label=arguments.label or origin.get("label"),
-        names=None if names is None else list(names),
-        width=model.n_features_in_,
+    model = SavedModel.load(arguments.model)
+    path = arguments.test
+    rows = model_rows(
+        model, path, label=arguments.label, group=arguments.group, weight=arguments.weight
     )
-    y = _labels(rows.labels, origin.get("positive"), arguments.test)
-    strange = ~np.isin(y, model.classes_)
-    if strange.any():
-        raise ValueError(
-            f"{arguments.test}, row {int(strange.argmax()) + 1}: the label {y[strange][0]} is "
-            f"none of the model's {model.classes_.tolist()}."
-        )
-    positive = y == model.classes_[1]
-    scores = model.decision_function(rows.x)
-    area = pauc(positive, scores, fpr_low=model.fpr_low, fpr_high=model.fpr_high)
-    low, high = bootstrap_interval(
-        positive,
-        scores,
-        fpr_low=model.fpr_low,
-        fpr_high=model.fpr_high,
-        rng=arguments.seed,
-        repeats=arguments.repeats,
-    )
-    print(f"rows       {len(y)}: {positive.sum()} positive, {(~positive).sum()} negative")
-    print(f"pAUC       {area:.4f} in [{model.fpr_low:g}, {model.fpr_high:g}]")
-    print(f"95 %       {low:.4f} to {high:.4f} (bootstrap, {arguments.repeats} redraws)")
-    print(f"AUC        {auc(positive, scores):.4f}")
-    print(f"\n{'FPR at most':>11}  {'FPR':>7}  {'TPR':>7}  {'threshold':>10}")
+    positive, weights = positives(model, rows.labels, path), rows.weights
+    scores = model.classifier.decision_function(rows.x)
+    band: dict[str, Any] = model.classifier.band_
+    found = pauc_interval(positive, scores, groups=rows.groups, sample_weight=weights, **band)
+    of_negatives = None if weights is None else weights[~positive]
+    rates = []
     for rate in sorted(arguments.at):
-        threshold = threshold_at_fpr(scores[~positive], rate)
-        _rates(f"{rate:g}", positive, scores, threshold)
-    _rates("predict", positive, scores, float(np.nextafter(0.0, 1.0)))
+        # One step down is the highest score that is refused: a yes is a score above it.
+        step = threshold_at_fpr(scores[~positive], rate, sample_weight=of_negatives)
+        threshold = float(np.nextafter(step, -np.inf))
+        rates.append(_rates(rate, positive, scores > threshold, threshold, weights))
+    rates.append(_rates("predict", positive, scores > 0, 0.0, weights))
     if arguments.roc:
-        _draw(arguments.roc, positive, scores, model.fpr_low, model.fpr_high, area)
-        print(f"\nROC plot   {arguments.roc}")
+        from pauc_core.own_data.roc_picture import draw_rocs
+
+        name = f"pAUC {found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+        draw_rocs(arguments.roc, positive, {name: scores}, band, weights)
+    return {
+        "rows": len(positive),
+        "positives": int(positive.sum()),
+        "band": band,
+        **_interval(found),
+        "auc": auc(positive, scores, sample_weight=weights),
+        "rates": rates,
+        "roc": arguments.roc and str(arguments.roc),
+    }
 
 
-def _labels(values: np.ndarray, positive: str | None, path: Path) -> np.ndarray:
-    if positive is None:
-        kinds = np.unique(values.astype(str))
-        if len(kinds) > 2:
-            raise ValueError(
-                f"{path}: the label takes {len(kinds)} values ({', '.join(kinds[:5])} ..): "
-                "expected two, or name the positive one with --positive."
-            )
-        return values
-    wanted = np.asarray([_same(value, positive) for value in values])
-    if not wanted.any():
-        raise ValueError(f"{path}: no label is {positive!r}, the positive one.")
-    return wanted
-
-
-def _same(value: object, word: str) -> bool:
-    """A label in a file and a word on the command line: 1.0 and "1" are the same."""
-    if str(value) == word:
-        return True
-    try:
-        return float(value) == float(word)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-
-
-def _rates(name: str, positive: np.ndarray, scores: np.ndarray, threshold: float) -> None:
-    chosen = scores >= threshold
-    fpr, tpr = chosen[~positive].mean(), chosen[positive].mean()
-    print(f"{name:>11}  {fpr:7.4f}  {tpr:7.4f}  {threshold:10.4g}")
-
-
-def _draw(
-    path: Path, positive: np.ndarray, scores: np.ndarray, low: float, high: float, area: float
-) -> None:
-    from matplotlib.figure import Figure
+def predict(arguments: argparse.Namespace) -> Result:
+    """``pauc predict``: write a score and an answer for every row, with labels or without."""
+    import pandas as pd
 
     from pauc_core.files import atomic_path
-    from pauc_core.metrics import roc_curve_points
+    from pauc_core.own_data.rows import SavedModel, model_rows
 
-    fpr, tpr = roc_curve_points(positive, scores)[:2]
-    figure = Figure(figsize=(5, 5), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    axes.axvspan(low, high, color="0.9", label=f"band, pAUC {area:.4f}")
-    axes.plot(fpr, tpr, color="black", linewidth=1.2)
-    axes.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--")
-    axes.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
-    axes.legend(loc="lower right", frameon=False)
-    with atomic_path(path) as draft:
-        figure.savefig(draft, format="png")
+    _check_output(arguments.output)
+    model = SavedModel.load(arguments.model)
+    rows = model_rows(
+        model, arguments.table, label=arguments.label, labelled=False, keep=arguments.keep
+    )
+    scores = model.classifier.decision_function(rows.x)
+    label = arguments.label or model.label
+    columns: dict[str, Any] = dict(rows.kept)
+    if rows.labels is not None and label:
+        columns[label] = rows.labels
+    negative, positive = model.words
+    columns["score"] = scores
+    columns["probability"] = model.classifier.predict_proba(rows.x)[:, 1]
+    columns["predicted"] = np.where(scores > 0, positive, negative)
+    separator = "\t" if ".tsv" in arguments.output.suffixes else ","
+    with atomic_path(arguments.output) as draft:
+        pd.DataFrame(columns).to_csv(draft, index=False, sep=separator)
+    return {
+        "rows": len(scores),
+        "predicted": {positive: int((scores > 0).sum()), negative: int((scores <= 0).sum())},
+        "scores": str(arguments.output),
+    }
+
+
+def compare(arguments: argparse.Namespace) -> Result:
+    """``pauc compare``: two pAUCs with intervals, and their paired difference."""
+    from pauc_core.intervals import compare_pauc, pauc_interval
+    from pauc_core.own_data.comparing import of_files, of_models
+
+    paths, band = arguments.files, arguments.band
+    beside = {"label": arguments.label, "group": arguments.group, "weight": arguments.weight}
+    if len(paths) == 3:
+        pair, models = of_models(paths[:2], paths[2], **beside)
+        bands = [model.classifier.band_ for model in models]
+        if band is None and bands[0] != bands[1]:
+            raise ValueError("The models were fitted for different bands: name one with --fpr.")
+        band = band or bands[0]
+    else:
+        pair = of_files(
+            paths,
+            positive=arguments.positive,
+            identifier=arguments.id,
+            scores=arguments.score,
+            **beside,
+        )
+    where = {**band, "groups": pair.groups, "sample_weight": pair.weights}
+    sides = (pair.first, pair.second)
+    found = [pauc_interval(pair.positive, scores, **where) for scores in sides]
+    paired = compare_pauc(pair.positive, *sides, **where)
+    names = [str(path) for path in paths[:2]]
+    if len(arguments.score) == 2:
+        names = [f"{name}, {score}" for name, score in zip(names, arguments.score, strict=True)]
+    if arguments.roc:
+        from pauc_core.own_data.roc_picture import draw_rocs
+
+        curves = {f"A: {names[0]}": sides[0], f"B: {names[1]}": sides[1]}
+        draw_rocs(arguments.roc, pair.positive, curves, band, pair.weights)
+    return {
+        "rows": len(pair.positive),
+        "positives": int(pair.positive.sum()),
+        "band": band,
+        "first": {"from": names[0], **_interval(found[0])},
+        "second": {"from": names[1], **_interval(found[1])},
+        "difference": paired.difference,
+        "standard_error": paired.standard_error,
+        "interval": [paired.low, paired.high],
+        "p_value": paired.p_value,
+        "doubt": paired.doubt,
+        "roc": arguments.roc and str(arguments.roc),
+    }
+
+
+def _columns(encoding: Any, width: int) -> dict[str, int]:
+    """How many columns were read, of which kinds, and how many the model has."""
+    if encoding is None:
+        return {"numbers": width, "words": 0, "features": width}
+    of_words = len(encoding.text)
+    return {"numbers": len(encoding.columns) - of_words, "words": of_words, "features": width}
+
+
+def _interval(found: Any) -> Result:
+    return {
+        "pauc": found.value,
+        "standard_error": found.standard_error,
+        "interval": [found.low, found.high],
+        "doubt": found.doubt,
+    }
+
+
+def _rates(
+    name: float | str,
+    positive: np.ndarray,
+    chosen: np.ndarray,
+    threshold: float,
+    weights: np.ndarray | None,
+) -> Result:
+    fpr, tpr = (
+        float(np.average(chosen[mine], weights=None if weights is None else weights[mine]))
+        for mine in (~positive, positive)
+    )
+    return {"at": name, "fpr": fpr, "tpr": tpr, "threshold": threshold}
+
+
+def _check_output(path: Path) -> None:
+    """Refuse a place where nothing can be written before the work is done."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: give the name of a file.")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}: make it first.")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: a number that is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def _one_line(message: object, *_: object, **__: object) -> None:
-    print(f"pauc: warning: {message}", file=sys.stderr)
+    print(f"pauc: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _fail(sentence: str, code: int = 1) -> int:
@@ -177,49 +279,13 @@ def _fail(sentence: str, code: int = 1) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="pauc", description="Linear models for a band of false positive rates."
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("fit", help="train on a CSV, TSV, Parquet or LIBSVM file")
-    one.add_argument("train", type=Path)
-    one.add_argument("--label", help="label column (not for LIBSVM)")
-    one.add_argument("--positive", help="label of the positives, all others being negative")
-    one.add_argument("--fpr", nargs=2, type=float, default=(0.05, 0.5), metavar=("LOW", "HIGH"))
-    one.add_argument("--loss", choices=sorted(LOSSES), help="surrogate; chosen unless given")
-    one.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="no features")
-    one.add_argument("--group", help="column of groups (patients) that no split may cut")
-    one.add_argument("--predict-fpr", type=_rate, metavar="RATE")
-    one.add_argument("--seed", type=int, default=0)
-    one.add_argument("--quiet", action="store_true", help="no progress bar")
-    one.add_argument("-o", "--output", type=Path, required=True, metavar="MODEL.npz")
-    two = commands.add_parser("score", help="score a saved model on a file with labels")
-    two.add_argument("model", type=Path)
-    two.add_argument("test", type=Path)
-    two.add_argument("--label", help="label column, if not the one of training")
-    two.add_argument("--at", nargs="+", type=_rate, default=RATES, metavar="FPR")
-    two.add_argument("--repeats", type=_count, default=1000, help="redraws of the bootstrap")
-    two.add_argument(
-        "--roc", type=Path, metavar="PNG", help="draw the ROC curve (needs matplotlib)"
-    )
-    two.add_argument("--seed", type=int, default=0)
-    return parser
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is no rate between 0 and 1")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no count of at least 1")
-    return value
-
+Runner = Callable[[argparse.Namespace], Result]
+COMMANDS: dict[str, tuple[Runner, Callable[[Result], str]]] = {
+    "fit": (fit, printed.fit),
+    "score": (score, printed.score),
+    "predict": (predict, printed.predict),
+    "compare": (compare, printed.compare),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,11 +18,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from pauc_core.report.figures import LOOK
 from pauc_core.report.frames import OBJECTIVE
 from pauc_core.report.judges import SEEDS
+from pauc_core.report.strips import LOGARITHMIC, view
 from pauc_core.report.verdicts import ANSWERED, CONTRADICTED, NOT_RUN, SUPPORTED, UNDECIDED
 
 WIDTH, LABELS, GAP = 12.4, 2.15, 0.35  # inches: the figure, the names left of a panel, the edge
 ROW, LINE, FOOT, TOP = 0.135, 0.14, 0.48, 0.7  # a row, a title's line, below a panel, above all
-LOGARITHMIC = ("ratio", "epochs")
 # Told apart in grey by shape and filling too.
 MARKS: dict[str, dict[str, Any]] = {
     SUPPORTED: {"marker": "o", "color": "#0072B2", "mfc": "#0072B2"},
@@ -135,25 +135,14 @@ def _point(axis: Axes, row: Any, place: int) -> None:
 
 
 def _scale(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
-    """Limits that hold points, papers and the claim's limit, and whole intervals where not huge."""
-    points = rows[["value", "paper_value", "limit"]].to_numpy(dtype=float).ravel()
-    points = points[np.isfinite(points)]
-    ends = rows[["low", "high"]].to_numpy(dtype=float).ravel()
-    ends = ends[np.isfinite(ends)]
+    low, high = view(rows, unit)
     if unit in LOGARITHMIC:
-        points, ends = points[points > 0], ends[ends > 0]
-        low, high = points.min() / 3, points.max() * 3
-        low, high = max(low, min([*ends, *points]) / 1.3), min(high, max([*ends, *points]) * 1.3)
         axis.set_xscale("log")
         axis.set_xlim(low, high)
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 3) if high < 300 * low else (1,)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
     else:
-        span = points.max() - points.min() or 1.0
-        low, high = points.min() - 0.35 * span, points.max() + 0.35 * span
-        low = max(low, min([*ends, *points]) - 0.03 * span)
-        high = min(high, max([*ends, *points]) + 0.03 * span)
         axis.set_xlim(low, high)
         axis.xaxis.set_major_locator(MaxNLocator(6))
         if unit == "share":

@@ -42,6 +42,8 @@ class Collected:
     trials: pd.DataFrame
     datasets: pd.DataFrame
     pairwise: pd.DataFrame
+    bands: pd.DataFrame
+    across: pd.DataFrame
     meta: dict[str, Any]
 
     def runs(
@@ -131,6 +133,10 @@ class Reports:
     margins: dict[str, float]
     regimes: dict[str, float]
     known_sources: frozenset[str]  # of any scale
+    league: dict[str, Any]  # references, targets and titles of its tables
+    notes: dict[str, str]  # remarks beside methods' names
+    unranked: frozenset[str]  # methods that the league prints below the line
+    minimising: frozenset[str]  # methods that minimise the experiment's objective
 
     def source(self, name: str) -> Source:
         if name not in self.sources:
@@ -140,11 +146,13 @@ class Reports:
             )
         return self.sources[name]
 
-    def filled(self, ran: set[str]) -> Reports:
+    def filled(self, ran: set[str], in_league: bool) -> Reports:
         """Without tables and figures that are not the paper's and of whose sources nothing ran."""
 
         def shown(name: str, sources: list[str]) -> bool:
             found = {self.sources[source].experiment for source in sources}
+            if self.figures.get(name, {}).get("form") == "profile":
+                return in_league
             return bool(OF_THE_PAPER.fullmatch(name) or not found or found & ran)
 
         return replace(
@@ -182,7 +190,7 @@ def load_collected(folder: str | Path) -> Collected:
 
 
 def load_reports(path: str | Path, scale: str) -> Reports:
-    """Read config/reports.yaml for one scale; a subset reports like its whole."""
+    """Read config/reports.yaml, and methods.yaml beside it, for one scale or a subset of it."""
     config: Mapping[str, Any] = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     name = scale.partition("-subset-")[0]
     if name not in config["scales"]:
@@ -200,6 +208,9 @@ def load_reports(path: str | Path, scale: str) -> Reports:
         )
         for key, value in config["scales"][name].items()
     }
+    lines: Mapping[str, Any] = yaml.safe_load(
+        Path(path).with_name("methods.yaml").read_text(encoding="utf-8")
+    )
     everywhere = {key for scale_sources in config["scales"].values() for key in scale_sources}
     tables = {}
     for table, entry in config["tables"].items():
@@ -226,6 +237,10 @@ def load_reports(path: str | Path, scale: str) -> Reports:
         margins=config["margins"],
         regimes=config["regimes"],
         known_sources=frozenset(everywhere),
+        league=config["league"],
+        notes={name: line["note"] for name, line in lines.items() if "note" in line},
+        unranked=frozenset(n for n, line in lines.items() if not line.get("ranked", True)),
+        minimising=frozenset(n for n, line in lines.items() if line.get("minimises", False)),
     )
 
 

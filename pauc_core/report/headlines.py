@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pauc_core.report.frames import OBJECTIVE
@@ -73,15 +74,47 @@ def _too_small(rows: list[dict[str, Any]]) -> str:
 
 
 def headline(wholes: list[dict[str, Any]]) -> str:
-    """What holds where, in one sentence: the verdicts, each with its regimes."""
+    """What holds where, in one sentence: the verdicts, each with its regimes and their tallies."""
+    return _sentence(wholes, [f" ({row['tally']})" for row in wholes])
+
+
+def answer(wholes: list[dict[str, Any]]) -> str:
+    """The same without the tallies; what was measured, where nothing was claimed."""
+    if wholes[0]["kind"] == "question":
+        told = "; ".join(f"on {phrase(row['regime'])} it {row['note']}" for row in wholes)
+        return told[:1].upper() + told[1:] + "."
+    return _sentence(wholes, [""] * len(wholes))
+
+
+def _sentence(wholes: list[dict[str, Any]], endings: list[str]) -> str:
     both = any(row["chosen_by"] == OBJECTIVE for row in wholes)
     parts: dict[str, list[str]] = {}
-    for row in wholes:
+    for row, ending in zip(wholes, endings, strict=True):
         chosen = f", with values by {row['chosen_by']}" if both else ""
-        where = f"on {phrase(row['regime'])}{chosen} ({row['tally']})"
+        where = f"on {phrase(row['regime'])}{chosen}{ending}"
         parts.setdefault(row["verdict"], []).append(where)
     text = "; ".join(f"{verdict} {_listed(where)}" for verdict, where in parts.items())
     return text[:1].upper() + text[1:] + "." if text else ""
+
+
+def overall(wholes: Sequence[Mapping[Any, Any]]) -> str:
+    """All claims in one sentence: how many there are, and how often each verdict was reached."""
+    judged = [row for row in wholes if row["kind"] == "claim"]
+    claims = list(dict.fromkeys(row["claim"] for row in judged))
+    ran = [row for row in judged if row["verdict"] != NOT_RUN]
+    verdicts = (SUPPORTED, CONTRADICTED, UNDECIDED)
+    told = ", ".join(f"{sum(r['verdict'] == v for r in ran)} {v}" for v in verdicts)
+    through = [
+        name
+        for name in claims
+        if {row["verdict"] for row in ran if row["claim"] == name} == {SUPPORTED}
+    ]
+    whole = f"{len(through)} of {len(claims)} claims" if through else "None of the claims"
+    verb = "is" if len(through) < 2 else "are"
+    return (
+        f"{whole} {verb} supported on every kind of data that it was judged on; of "
+        f"{len(ran)} verdicts ({len(claims)} claims, each by kind of data) {told}."
+    )
 
 
 def _listed(parts: list[str]) -> str:

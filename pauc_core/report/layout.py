@@ -72,6 +72,7 @@ class Table:
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     provenance: list[str] = field(default_factory=list)
+    line: str = "not in the paper"  # what is said of the rows below the line
 
 
 def method_label(reports: Reports, method: str, labels: dict[str, str] | None = None) -> str:
@@ -182,18 +183,30 @@ class Builder:
         return table
 
     def _transposed(self, name: str, config: dict[str, Any]) -> Table:
-        (part,) = config["parts"]
-        source = self.reports.source(part["source"])
-        extra = extra_methods(self.collected, self.reports, source, part["methods"])
-        methods = [*part["methods"], *extra]
+        sources = {p["source"]: self.reports.source(p["source"]) for p in config["parts"]}
+        extras = {
+            p["source"]: extra_methods(
+                self.collected, self.reports, sources[p["source"]], p["methods"]
+            )
+            for p in config["parts"]
+        }
+        listed = list(dict.fromkeys(m for p in config["parts"] for m in p["methods"]))
+        extra = list(dict.fromkeys(m for more in extras.values() for m in more))
+        methods = [*listed, *extra]
         labels = [
             method_label(self.reports, m, self.labels) + (" *" if m in extra else "")
             for m in methods
         ]
         table = Table(name, config["title"], "Dataset", labels)
-        for column in source.columns:
+        for part, column in (
+            (p, column) for p in config["parts"] for column in sources[p["source"]].columns
+        ):
+            there = {*part["methods"], *extras[part["source"]]}
             for kind, cell_of in (("measured", self.measured), ("paper", self.paper)):
-                cells = [cell_of(name, column, m, config["metric"]) for m in methods]
+                cells = [
+                    cell_of(name, column, m, config["metric"]) if m in there else Cell("")
+                    for m in methods
+                ]
                 for side in (False, True):
                     some = [c for m, c in zip(methods, cells, strict=True) if (m in extra) == side]
                     _mark([(Row("", "", kind, [], side), c) for c in some])
@@ -274,12 +287,12 @@ class Builder:
         beside = any(row.kind == "paper" for row in table.rows)
         table.warnings = [
             # Where only some columns are meant, they are named.
-            (f"{_listed(names)}: " if len(found) > 1 else "") + NOT_THE_PAPERS[whose]
+            (f"{listed(names)}: " if len(found) > 1 else "") + NOT_THE_PAPERS[whose]
             for whose, names in found.items()
             if whose == "generated" or (beside and whose in NOT_THE_PAPERS)
         ]
         for whose, names in found.items():
-            table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {_listed(names)}.")
+            table.notes.insert(0, f"Measured on {PROVENANCE[whose]}: {listed(names)}.")
         if any(c.n > 1 for r in table.rows for c in r.cells if r.kind == "measured"):
             table.notes.append("Mean ± standard deviation over seeds; one seed has no deviation.")
         notes = [
@@ -303,7 +316,7 @@ FORMS = {
 }
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     """Dataset names, the tasks of one dataset together: ``nih-features@D1, D2``."""
     tasks: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

@@ -9,17 +9,29 @@
   document.head.append(library);
   const data = await unpacked("data").json();
   const at = (id) => document.getElementById(id);
-  const layout = {
-    margin: { l: 70, r: 20, t: 20, b: 50 },
-    font: { family: "system-ui, sans-serif", size: 13 },
-    showlegend: true,
-    legend: { orientation: "h", y: -0.2, yanchor: "top" },
+  // Colours come from the style sheet, so that charts follow it from light to dark and to paper.
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const dark = () => getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)";
+  const small = () => document.documentElement.clientWidth < 600;
+  const layout = () => ({
+    margin: small() ? { l: 52, r: 10, t: 14, b: 44 } : { l: 70, r: 20, t: 20, b: 50 },
+    font: { family: "system-ui, sans-serif", size: small() ? 11 : 13, color: colour("ink") },
+    showlegend: false,
     hovermode: "closest",
-    plot_bgcolor: "#fff",
-  };
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+  });
   const settings = { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]] };
-  const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: "#e6eaee", zeroline: false });
-  const faint = (colour) => colour + "2e";
+  const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: colour("grid"), linecolor: colour("rule"), zeroline: false });
+  // A dark line on a dark ground is lightened, its hue kept.
+  function seen(hex) {
+    const parts = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+    const light = (0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]) / 255;
+    if (!dark() || light > 0.42) return hex;
+    const share = Math.min(0.75, (0.52 - light) / (1 - light));
+    return "#" + parts.map((p) => Math.round(p + (255 - p) * share).toString(16).padStart(2, "0")).join("");
+  }
+  const faint = (hex) => hex + "2e";
   const order = Object.keys(data.methods);
   const methodsOf = (cells, task) => order.filter((m) => `${task}|${m}` in cells);
   const names = (cells) => data.tasks.filter((task) => methodsOf(cells, task).length);
@@ -43,13 +55,13 @@
     const floor = log ? Math.min(...mean.filter((v) => v > 0)) / 10 : -Infinity;
     const low = mean.map((v, i) => Math.max(v - deviation[i], floor));
     const high = mean.map((v, i) => v + deviation[i]);
-    return { x: [...x, ...[...x].reverse()], y: [...high, ...low.reverse()], fill: "toself", fillcolor: faint(look.colour),
+    return { x: [...x, ...[...x].reverse()], y: [...high, ...low.reverse()], fill: "toself", fillcolor: faint(seen(look.colour)),
       line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines" };
   }
 
   function line(x, y, deviation, look, method, n, told = x) {
     return { x, y, name: look.label, meta: method, type: "scatter", mode: "lines+markers", customdata: y.map((_, i) => [deviation[i], told[i]]),
-      line: { color: look.colour, dash: look.dash, width: 2 }, marker: { symbol: look.symbol, size: 6, color: look.colour },
+      line: { color: seen(look.colour), dash: look.dash, width: 2 }, marker: { symbol: look.symbol, size: 6, color: seen(look.colour) },
       hovertemplate: `<b>${look.label}</b><br>%{customdata[1]:.5~g}<br>%{y:.5~g} ± %{customdata[0]:.2~g}` + (n ? `<br>${n} seeds` : "") + "<extra></extra>" };
   }
 
@@ -81,21 +93,25 @@
     if (end && !logx) xaxis.range = [-0.02 * end, 1.03 * end];
     if (logy && low < high) yaxis.range = [Math.log10(low) - 1, Math.log10(high) + 0.1];
     const empty = traces.length ? [] : [{ text: "nothing measured here", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }];
-    Plotly.react("curve-chart", traces, { ...layout, showlegend: false, annotations: empty,
+    Plotly.react("curve-chart", traces, { ...layout(), annotations: empty,
       xaxis, yaxis }, settings);
   }
 
+  function swatch(method) {
+    const dot = document.createElement("i");
+    dot.style.background = seen(data.methods[method].colour);
+    return [dot, data.methods[method].label];
+  }
   function offerMethods() {
     const box = at("curve-methods");
     box.replaceChildren();
     for (const method of methodsOf(data.curves, at("curve-task").value)) {
-      const label = document.createElement("label"), tick = document.createElement("input"), dot = document.createElement("i");
+      const label = document.createElement("label"), tick = document.createElement("input");
       tick.type = "checkbox";
       tick.checked = !hidden.has(method);
       tick.dataset.method = method;
       tick.addEventListener("change", () => { tick.checked ? hidden.delete(method) : hidden.add(method); drawCurves(); });
-      dot.style.background = data.methods[method].colour;
-      label.append(tick, dot, data.methods[method].label);
+      label.append(tick, ...swatch(method));
       box.append(label);
     }
   }
@@ -116,14 +132,21 @@
       const curve = line(grid, cell.tpr, cell.deviation, look, method);
       traces.push({ ...curve, mode: "lines" });
     }
+    at("roc-methods").replaceChildren(...methodsOf(data.roc, task).map((method) => {
+      const name = document.createElement("span");
+      name.append(...swatch(method));
+      return name;
+    }));
     const [low, high] = data.bands[task] || [0, 0];
-    Plotly.react("roc-chart", traces, { ...layout, xaxis: { ...axis("false positive rate"), range: [0, 1] },
+    Plotly.react("roc-chart", traces, { ...layout(), xaxis: { ...axis("false positive rate"), range: [0, 1] },
       yaxis: { ...axis("true positive rate"), range: [0, 1.01] },
-      shapes: [{ type: "rect", xref: "x", yref: "paper", x0: low, x1: high, y0: 0, y1: 1, fillcolor: "#000", opacity: 0.06, line: { width: 0 } }] }, settings);
+      shapes: [{ type: "rect", xref: "x", yref: "paper", x0: low, x1: high, y0: 0, y1: 1, fillcolor: colour("ink"), opacity: 0.07, line: { width: 0 } }] }, settings);
   }
   fill(at("roc-task"), names(data.roc), taskLabel);
   at("roc-task").addEventListener("change", drawRoc);
   drawRoc();
+
+  const drawLeague = league({ data, at, seen, layout, settings, axis, swatch });
 
   // ---- tuning -----------------------------------------------------------------------------
   const text = (value) => value === null || value === undefined ? "" : typeof value === "number" ? String(+value.toPrecision(6)) : String(value);
@@ -137,9 +160,9 @@
     const rows = data.trials[at("trial-cell").value] || [];
     const y = rows.some((r) => r.pauc_valid !== null) ? "pauc_valid" : "last_objective";
     Plotly.react("trial-chart", [{ x: rows.map((r) => r.trial), y: rows.map((r) => r[y]), text: rows.map((r) => r.params), type: "scatter", mode: "markers",
-      marker: { size: rows.map((r) => r.chosen ? 14 : 8), color: rows.map((r) => r.chosen ? "#0072b2" : "#9aa7b3"), symbol: rows.map((r) => r.chosen ? "star" : "circle") },
+      marker: { size: rows.map((r) => r.chosen ? 14 : 8), color: rows.map((r) => r.chosen ? colour("blue") : colour("rule")), symbol: rows.map((r) => r.chosen ? "star" : "circle") },
       hovertemplate: "%{text}<br>%{y:.5~g}<extra></extra>" }],
-      { ...layout, showlegend: false, xaxis: { ...axis("trial"), dtick: Math.ceil(rows.length / 20) || 1 }, yaxis: axis(y === "pauc_valid" ? "pAUC, validation" : "objective") }, settings);
+      { ...layout(), xaxis: { ...axis("trial"), dtick: Math.ceil(rows.length / 20) || 1 }, yaxis: axis(y === "pauc_valid" ? "pAUC, validation" : "objective") }, settings);
     tableOf(at("trial-table"), ["Trial", "Hyper-parameters", "pAUC, validation", "Objective", "Epochs", "CPU s", "Outcome", "Chosen"],
       rows.map((r) => [r.trial, r.params, r.pauc_valid, r.last_objective, r.epoch, r.seconds, r.outcome, r.chosen ? "chosen" : ""]));
   }
@@ -159,11 +182,12 @@
     const [experiment, dataset, method] = key.split("|");
     body.replaceChildren();
     const title = document.createElement("h3");
+    title.id = "provenance-title";
     title.textContent = `${experiment} / ${dataset} / ${(data.methods[method] || {}).label || method}`;
     body.append(title);
     if (!cell) { body.append(`A count of the dataset, not of a run; checksum of its arrays: ${data.checksums[dataset] || "unknown"}`); at("provenance").showModal(); return; }
     const table = document.createElement("table"), box = document.createElement("div");
-    box.className = "scroll";
+    Object.assign(box, { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Runs" });
     box.append(table);
     tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "Test at w", "Train, last look", "at epoch", "CPU s", "Peak MB", "Hyper-parameters", "Chosen by", "Code", "Data", "Ranks m, n", "Written in"],
       cell.seeds.map((s) => [s.seed, s.outcome, s.pauc_test, s.test_low === null ? "" : `${text(s.test_low)} to ${text(s.test_high)}`, s.pauc_valid, s.pauc_train, s.objective,
@@ -183,5 +207,27 @@
   }
   document.querySelectorAll("button.open").forEach((b) => b.addEventListener("click", () => explain(b.dataset.key)));
   at("provenance-close").addEventListener("click", () => at("provenance").close());
+
+  // ---- every number -----------------------------------------------------------------------
+  at("comparison-all").addEventListener("toggle", () => {
+    const { heads, rows } = data.comparison;
+    if (!at("comparison-table").rows.length) tableOf(at("comparison-table"), heads, rows);
+  });
+
+  // ---- contents, light and dark, paper ----------------------------------------------------
+  const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
+  const places = [...links.keys()].map(at).filter(Boolean);
+  function here() {
+    const passed = places.filter((place) => place.getBoundingClientRect().top < 120);
+    const current = links.get((passed.at(-1) || places[0]).id);
+    if (current.hasAttribute("aria-current")) return;
+    links.forEach((a) => a.removeAttribute("aria-current"));
+    current.setAttribute("aria-current", "true");
+  }
+  addEventListener("scroll", () => requestAnimationFrame(here), { passive: true });
+  here();
+  function redraw() { offerMethods(); drawCurves(); drawRoc(); drawLeague(); if (cells.length) drawTrials(); }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("print").addEventListener("change", redraw);
   document.documentElement.dataset.ready = "yes";
 })();

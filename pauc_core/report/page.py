@@ -4,103 +4,51 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import pandas as pd
 import plotly.offline
-from markupsafe import Markup
+from PIL import Image
 
-from pauc_core.report import budgets, payload
-from pauc_core.report.frames import PROVENANCE, Collected, ReportError, Reports
+from pauc_core.report import league_page, payload, seen
+from pauc_core.report.frames import Collected, ReportError, Reports
+from pauc_core.report.headlines import overall
 from pauc_core.report.layout import Table
+from pauc_core.report.league_tables import LeagueTables
+from pauc_core.report.page_rows import (
+    HEADS,
+    claim_rows,
+    comparison_rows,
+    dataset_rows,
+    experiment_rows,
+    number,
+    percent,
+    runs_of,
+    span_of,
+)
 from pauc_core.report.tables import blocks, heading
 
-LIMIT = 8_000_000  # bytes
+LIMIT = 4_000_000  # bytes
 TEMPLATES = Path(__file__).parent
-
-
-def number(value: Any, digits: int = 4) -> str:
-    """A number for reading: few digits, nothing where there is none."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, float) and math.isinf(value):
-        return "never"
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
-
-
-def dataset_rows(collected: Collected) -> list[dict[str, Any]]:
-    """Datasets that were run, each with whose data they are."""
-    rows = []
-    for row in collected.datasets.to_dict("records"):
-        name = row["dataset"] + (f"@{row['task']}" if row.get("task") else "")
-        rows.append({
-            "name": name,
-            "title": row["title"],
-            "data": PROVENANCE.get(str(row["provenance"]), str(row["provenance"])),
-            "whose": row["provenance"],
-            "n": f"{int(row['n']):,}",
-            "width": f"{int(row['width']):,}",
-            "positives": f"{int(row['positives']):,}",
-            "checksum": str(row["checksum"])[:12],
-        })  # fmt: skip
-    return rows
-
-
-def experiment_rows(collected: Collected) -> list[dict[str, Any]]:
-    """Each experiment with how much of it was run, and the code and machine that it ran with."""
-    made = collected.meta.get("experiments", {})
-    rows = []
-    for name, runs in collected.summaries.groupby("experiment"):
-        origin = made.get(name, {})
-        seeds = sorted(set(runs.seed.astype(int)))
-        rows.append({
-            "name": name,
-            "runs": len(runs),
-            "seeds": ", ".join(map(str, seeds)),
-            "epochs": budgets.epochs(runs),
-            "precision": ", ".join(budgets.precisions(runs)),
-            "commit": origin.get("commit", ""),
-            "machine": ", ".join(f"{k} {v}" for k, v in origin.get("machine", {}).items()),
-            "versions": ", ".join(f"{k} {v}" for k, v in origin.get("versions", {}).items()),
-        })  # fmt: skip
-    return rows
-
-
-def percent(share: float | None) -> str:
-    return "" if share is None or math.isnan(share) else f"{100 * share:.3g} %"
-
-
-def span_of(row: dict[str, Any]) -> str:
-    """What was measured; both looks where it was seen between two."""
-    value, before = number(row["value"], 3), number(row["value_before"], 3)
-    return value if value == before else f"{before} to {value}"
-
-
-def runs_of(row: dict[str, Any], method: str, side: str) -> Markup:
-    """One side's number as a button that opens its runs."""
-    key = "|".join((row["experiment"], row["measured_on"], row[method]))
-    text = number(row[side]) or ("runs" if row["n"] else "")
-    return Markup('<button class="open" data-key="{}">{}</button>').format(key, text)
-
-
-def claim_rows(claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """Each claim with its regimes below it, each of these with its tasks."""
-    claims = claims.astype(object).where(claims.notna(), None)
-    out: list[dict[str, Any]] = []
-    for _, part in claims.groupby("claim", sort=False):
-        groups: list[dict[str, Any]] = []
-        for row in part.to_dict("records"):
-            if row["scope"] == "all":
-                groups.append({**{str(k): v for k, v in row.items()}, "parts": []})
-            else:
-                groups[-1]["parts"].append(row)
-        known = {name: groups[0][name] for name in ("claim", "statement", "place", "headline")}
-        out.append({**known, "groups": groups})
-    return out
+# In the order of the page; each has a template of its name.
+SECTIONS = {
+    "claims": "Claims",
+    "tables": "Tables",
+    "league": "League",
+    "race": "Race",
+    "curves": "Curves",
+    "roc": "ROC",
+    "figures": "Figures",
+    "tuning": "Tuning",
+    "failures": "Failures",
+    "comparison": "Comparison",
+    "run": "What was run",
+}
+COLOURS = 96  # of a figure on the page; the files beside it keep all
 
 
 def paper_ratios(comparison: pd.DataFrame) -> list[float]:
@@ -138,8 +86,14 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 
-def embed(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+def embedded(png: bytes) -> dict[str, Any]:
+    """A picture inside the page, with its size, so that nothing moves while it loads."""
+    with Image.open(io.BytesIO(png)) as picture:
+        few = picture.convert("RGB").quantize(COLOURS).convert("RGB")
+    buffer = io.BytesIO()
+    few.save(buffer, "WEBP", lossless=True)
+    data = "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return {"data": data, "width": few.width, "height": few.height}
 
 
 def render(
@@ -152,6 +106,7 @@ def render(
     tables: list[Table],
     race: pd.DataFrame,
     time: pd.DataFrame,
+    league: LeagueTables,
     pictures: dict[str, bytes],
 ) -> str:
     """The page as text."""
@@ -160,20 +115,23 @@ def render(
     )
     for function in (number, percent, span_of, runs_of):
         environment.filters[function.__name__] = function
-    data = json.dumps(payload.payload(collected, reports), separators=(",", ":"), allow_nan=False)
-    drawn = [
-        {
-            "name": name,
-            "title": reports.figures[name]["title"],
-            "form": reports.figures[name].get("form", ""),
-            "data": embed(png),
-        }
-        for name, png in pictures.items()
-    ]
+    frames = {
+        **payload.payload(collected, reports),
+        "comparison": {"heads": HEADS, "rows": comparison_rows(comparison)},
+        "league": league_page.payload(league),
+    }
+    data = json.dumps(frames, separators=(",", ":"), allow_nan=False)
     stale = collected.summaries[collected.summaries.stale.fillna(False).astype(bool)]
     text: str = environment.get_template("page.html.j2").render(
         meta=collected.meta,
         scale=reports.scale,
+        sections=[
+            {"id": name, "title": title}
+            for name, title in SECTIONS.items()
+            if name != "league" or league.tasks
+        ],
+        league=league_page.section(league),
+        overall=overall(claims[claims.scope == "all"].to_dict("records")),
         marks=_marks([warning for table in tables for warning in table.warnings]),
         datasets=dataset_rows(collected),
         experiments=experiment_rows(collected),
@@ -181,19 +139,34 @@ def render(
         ranks=[
             (name, part.to_dict("records")) for name, part in ranks.groupby("group", sort=False)
         ],
-        tables=[{"table": t, "heading": heading(t), "blocks": blocks(t)} for t in tables],
+        tables=[
+            {
+                "table": table,
+                "heading": heading(table),
+                "blocks": blocks(table),
+                "see": seen.seen(table, reports.tables[table.name]["form"]),
+            }
+            for table in tables
+        ],
         race=race.to_dict("records"),
+        raced=seen.raced(race),
         ratios=paper_ratios(comparison),
         time=time.to_dict("records"),
-        forest=next(shown for shown in drawn if shown["form"] == "forest"),
-        pictures=[shown for shown in drawn if shown["form"] != "forest"],
-        comparison=comparison.to_dict("records"),
+        spent=seen.spent(time),
+        pictures=[
+            {"name": name, "title": reports.figures[name]["title"], **embedded(png)}
+            for name, png in pictures.items()
+        ],
+        comparison=comparison,
+        compared=seen.compared(comparison),
         failures=payload.failures(collected),
         stale=sorted({"/".join(c) for c in stale[payload.KEYS].itertuples(index=False)}),
         runs=len(collected.summaries),
         data=packed(data),
         plotly=packed(plotly.offline.get_plotlyjs()),
-        script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
+        script="\n".join(
+            (TEMPLATES / name).read_text(encoding="utf-8") for name in ("league.js", "page.js")
+        ),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
     )
     return small_enough(text)

@@ -10,7 +10,6 @@ from itertools import groupby
 
 from pauc_core.report.layout import Cell, Row, Table
 
-LINE = "not in the paper"
 TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\^{}", "|": r"\textbar{}",
@@ -52,7 +51,7 @@ def to_markdown(table: Table) -> str:
         for i, row in enumerate(rows):
             if row.extra and not extra:
                 extra = True
-                lines.append(f"| | *{LINE}* |" + " |" * (len(heads) - 2))
+                lines.append(f"| | *{table.line}* |" + " |" * (len(heads) - 2))
             label = row.label if row.label != last else ""
             cells = [_md(cell, row.kind) for cell in row.cells]
             start = [plain_md(block) if i == 0 else "", plain_md(label), row.kind]

@@ -31,6 +31,7 @@ class Budget:
             raise ValueError("A budget needs at least one of steps, epochs and seconds.")
 
     def spent(self, steps: int, epochs: float, seconds: float) -> bool:
+        """Whether a limit is reached."""
         # The small slack forgives counters that are sums of fractions.
         return (
             (self.steps is not None and steps >= self.steps)
@@ -83,15 +84,20 @@ class Result:
 
     @property
     def last(self) -> Look | None:
+        """The last look at the method's answer."""
         return self.last_looks.get(SCORED)
 
 
 class Keeper(Protocol):
     """Saves a run's progress now and then; see ``pauc_core.suite.checkpoint``."""
 
-    def load(self, template: State) -> Progress | None: ...
+    def load(self, template: State) -> Progress | None:
+        """What was saved, its state shaped like the template; nothing where nothing was."""
+        ...
 
-    def offer(self, progress: Progress) -> None: ...
+    def offer(self, progress: Progress) -> None:
+        """Save this, if it is time to."""
+        ...
 
 
 def solve(

@@ -25,6 +25,7 @@ class Outcome(StrEnum):
 
     @property
     def sentence(self) -> str:
+        """The outcome in words."""
         return {
             Outcome.CONVERGED: "The method met its own stopping rule.",
             Outcome.BUDGET: "The budget was used up.",

@@ -43,10 +43,12 @@ class Part:
 
     @cached_property
     def positives(self) -> np.ndarray:
+        """Stored rows that are positive."""
         return self.rows[self.labels]
 
     @cached_property
     def negatives(self) -> np.ndarray:
+        """Stored rows that are negative."""
         return self.rows[~self.labels]
 
     def __len__(self) -> int:
@@ -60,6 +62,7 @@ class Work:
     rows: int = 0
 
     def add(self, rows: int) -> None:
+        """Count so many more."""
         self.rows += int(rows)
 
 
@@ -69,11 +72,17 @@ class Model(Protocol):
     kind: ClassVar[str]
 
     @property
-    def work(self) -> Work: ...
+    def work(self) -> Work:
+        """The rows asked for so far."""
+        ...
 
-    def start(self, rng: np.random.Generator) -> Any: ...
+    def start(self, rng: np.random.Generator) -> Any:
+        """A first iterate."""
+        ...
 
-    def scores(self, iterate: Any, part: Part) -> np.ndarray: ...
+    def scores(self, iterate: Any, part: Part) -> np.ndarray:
+        """Scores of a part's rows."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,13 @@ import json
 import sys
 import time
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pauc_core.files import atomic_path
+from pauc_core.files import atomic_path, write_json
 from pauc_core.solver import Look, Progress, State
 from pauc_core.solver.trace import Trace
 
@@ -72,6 +73,25 @@ class FileKeeper:
 
     def forget(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class KeptTrial:
+    """The summary of a trial that has ended; of use only to the very same trial."""
+
+    path: Path
+    mark: str
+
+    def write(self, summary: dict[str, Any]) -> dict[str, Any]:
+        write_json(self.path, {"mark": self.mark, "summary": summary})
+        return summary
+
+    def read(self) -> dict[str, Any] | None:
+        try:
+            found = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            return None
+        return found["summary"] if found.get("mark") == self.mark else None
 
 
 def _looks(packed: dict[str, Any]) -> dict[str, Look]:

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,7 +52,7 @@ class Child:
 
     def poll(self) -> Report | None:
         """The report of an ended child, or None while it runs."""
-        self.peak = max(self.peak, _resident_mb(self.process.pid))
+        self.peak = max(self.peak, resident_mb(self.process.pid))
         if self.pipe.poll():
             return self._receive()
         if not self.process.is_alive():
@@ -67,7 +68,7 @@ class Child:
 
     def wait(self) -> Report:
         while (report := self.poll()) is None:
-            time.sleep(POLL_SECONDS)
+            sleep_until_news([self])
         return report
 
     def _receive(self) -> Report:
@@ -97,6 +98,45 @@ class Child:
         return Report(status, None, reason, self.peak)
 
 
+def sleep_until_news(children: list[Child]) -> None:
+    """Until one of them has ended, or it is time to look at their memory again."""
+    signs = [sign for child in children for sign in (child.pipe, child.process.sentinel)]
+    if signs:
+        wait_for(signs, POLL_SECONDS)
+
+
+def run_warmed(
+    warm_up: Callable[[], None], work: Callable[[], Any], *, seconds: float, memory_mb: float
+) -> Any:
+    """``work()`` in a process in which ``warm_up()`` is done, for the children that it forks.
+
+    What hangs, dies or raises in warming up must not take the job with it: then ``work()`` is done
+    here, and every child begins cold.
+    """
+    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def both() -> Any:
+        warm_up()
+        there.send_bytes(b"warm")
+        return work()
+
+    child = Child(both, seconds=float("inf"), memory_mb=memory_mb)
+    end = time.monotonic() + seconds
+    report = None
+    while not here.poll() and report is None and time.monotonic() < end:
+        wait_for([here, child.process.sentinel], POLL_SECONDS)
+        report = child.poll()
+    if not here.poll():
+        child.process.kill()
+        child.process.join()
+        return work()
+    child.memory_mb = float("inf")  # each run has its own limit
+    report = report or child.wait()
+    if report.status != "done":
+        raise MachineError(f"The process of a job's runs ended. {report.reason}")
+    return report.value
+
+
 def run_all(calls: list[Callable[[], Child]], at_once: int) -> list[Report]:
     """Start children, a few at a time, and return their reports in the order of the calls."""
     reports: list[Report | None] = [None] * len(calls)
@@ -111,7 +151,7 @@ def run_all(calls: list[Callable[[], Child]], at_once: int) -> list[Report]:
                 if (report := child.poll()) is not None:
                     reports[index] = report
                     del running[index]
-            time.sleep(POLL_SECONDS if running else 0.0)
+            sleep_until_news(list(running.values()))
     finally:
         for child in running.values():
             child.process.kill()
@@ -119,7 +159,7 @@ def run_all(calls: list[Callable[[], Child]], at_once: int) -> list[Report]:
 
 
 def _main(call: Callable[[], Any], pipe: Connection, log: Path | None) -> None:
-    _die_with_parent()
+    die_with_parent()
     if log is not None:
         handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(handle, 1)
@@ -129,6 +169,8 @@ def _main(call: Callable[[], Any], pipe: Connection, log: Path | None) -> None:
     except OSError as error:
         kind = "machine" if error.errno in MACHINE_ERRORS else "failed"
         message = (kind, f"{type(error).__name__}: {error}")
+    except MachineError as error:
+        message = ("machine", str(error))
     except BaseException as error:
         traceback.print_exc()
         message = ("failed", f"{type(error).__name__}: {error}".splitlines()[0])
@@ -137,7 +179,7 @@ def _main(call: Callable[[], Any], pipe: Connection, log: Path | None) -> None:
     pipe.close()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask Linux to end this process when its parent is killed, so that nothing runs on unseen."""
     import ctypes
 
@@ -148,7 +190,7 @@ def _die_with_parent() -> None:
         return
 
 
-def _resident_mb(pid: int | None) -> float:
+def resident_mb(pid: int | None) -> float:
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):

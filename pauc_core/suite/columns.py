@@ -54,6 +54,11 @@ _LAST = {
     f"last_{name}": Column(f"last_{name}", "number", f"at the last look: {_LOOK[name].meaning}")
     for name in (*MEASURES, "epoch", "step")
 }
+_LEAGUE = (
+    _needed("league", "text", "experiments that train for several bands on the same data"),
+    _needed("fpr_low", "number", "lower end of the band that is scored"),
+    _needed("fpr_high", "number", "upper end of the band that is scored"),
+)
 _PARAMS = _needed("params", "json", "hyper-parameters as used")
 
 COLUMNS: dict[str, tuple[Column, ...]] = {
@@ -61,7 +66,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     "summaries": (
         *_KEYS,
         _needed("label", "text", "name of the method in tables"),
-        _needed("use", "text", "module:Class; empty for a guest that is no Python program"),
+        _needed("use", "text", "module:Class, or the path of a guest's program"),
         _needed("goal", "text", "pauc or sorr"),
         _needed("loss", "text", "surrogate loss"),
         _needed("model", "text", "linear, or the network's name"),
@@ -161,6 +166,28 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _needed("rows_share", "number", "share of the variance that is the test rows'"),
         _needed("design", "text", "seeds (on the same test rows) or folds"),
     ),
+    # One row a method, task and band that it is scored on, values chosen on validation.
+    "bands": (
+        *_KEYS,
+        *_LEAGUE,
+        _needed("own_band", "truth", "whether it was trained for this band"),
+        _needed("seeds", "whole", "seeds that ran"),
+        _needed("pauc", "number", "mean test pAUC in this band"),
+        _needed("standard_error", "number", "of it, over seeds and test rows; infinite: unknown"),
+        _needed("df", "number", "degrees of freedom of Student's t"),
+        _needed("design", "text", "seeds (on the same test rows) or folds"),
+    ),
+    # One row a method, task and rival band: the experiment trained for the band less the other.
+    "across": (
+        *_KEYS,
+        *_LEAGUE,
+        _needed("rival_experiment", "text", "which trained for another band"),
+        _needed("seeds", "whole", "seeds that both have run"),
+        _needed("difference", "number", "mean difference of the test pAUC in this band"),
+        _needed("standard_error", "number", "of it, over seeds and test rows; infinite: unknown"),
+        _needed("df", "number", "degrees of freedom of Student's t"),
+        _needed("design", "text", "seeds (on the same test rows) or folds"),
+    ),
     # One row a scored row of a run's best look; a file, not a frame.
     "scores": (
         _SEED,
@@ -171,7 +198,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _needed("score", "number", "what the run's best iterate gives it"),
     ),
 }
-FRAMES = ("summaries", "traces", "roc", "trials", "datasets", "pairwise")
+FRAMES = ("summaries", "traces", "roc", "trials", "datasets", "pairwise", "bands", "across")
 
 # Besides those declared, a run's summaries and traces have what its method brings: the measures of
 # an iterate beside the scored one (pauc_test_kept) and numbers of its own (own_gap).

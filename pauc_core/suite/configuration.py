@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pauc_core.suite.reduced import reduce_datasets, reduce_experiments
 from pauc_core.suite.report_settings import check_reports
 from pauc_core.suite.yaml_files import ConfigurationError, check_schema, read_mapping, unknown
 
@@ -46,6 +48,7 @@ class Experiment:
     tune_epochs: float | None = None
     tune_on: str | None = None
     tune_cores: int = 2
+    league: str | None = None
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     grids: dict[str, Grid | list[Grid]] = field(default_factory=dict)
 
@@ -74,6 +77,8 @@ class Suite:
     datasets: dict[str, dict[str, Any]]
     methods: dict[str, dict[str, Any]]
     experiments: dict[str, Experiment]
+    catalogue: dict[str, dict[str, Any]]  # of all scales
+    subset: int | None = None
 
     @property
     def results(self) -> str:
@@ -124,6 +129,16 @@ class Suite:
         deterministic = self.methods[method].get("deterministic", False)
         return experiment.seed_groups(once=deterministic and experiment.use_all)
 
+    def leagues(self) -> dict[str, dict[str, Any]]:
+        """Of each experiment in a league: the league's name and the bands that it has there."""
+        found = {name: e.league for name, e in self.experiments.items() if e.league is not None}
+        bands: dict[str, list[list[float]]] = {}
+        for name, league in found.items():
+            band = self.experiments[name].band
+            pair = [float(band["fpr_low"]), float(band["fpr_high"])]
+            bands[league] = sorted([*(b for b in bands.get(league, []) if b != pair), pair])
+        return {name: {"league": league, "bands": bands[league]} for name, league in found.items()}
+
     def tuned(self, experiment: Experiment, method: str) -> bool:
         return experiment.tune and bool(self.stages(experiment, method))
 
@@ -142,15 +157,19 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         _check_ranges(line.get("params", {}), grid, ranges, "methods.yaml", name)
     catalogue = _inherit(read_mapping(root / "config/experiments.yaml"))
     check_schema(catalogue, schemas / "experiments.schema.yaml", "config/experiments.yaml")
+    _invite(catalogue, methods)
     datasets = read_mapping(root / "config/datasets.yaml")
     check_schema(datasets, schemas / "datasets.schema.yaml", "config/datasets.yaml")
     plain = [name for name, entry in datasets.items() if "of" not in entry]
     for name, entry in datasets.items():
-        if "of" in entry and entry["of"] not in plain:
-            raise unknown("config/datasets.yaml", f"{name}.of", entry["of"], plain)
+        for key, known in (("of", plain), ("twin", datasets)):
+            if key in entry and entry[key] not in known:
+                raise unknown("config/datasets.yaml", f"{name}.{key}", entry[key], known)
         for key in ("positive", "negative"):
             if key in entry and not isinstance(entry[key], list):
                 entry[key] = [entry[key]]
+    for name, entry in catalogue.items():
+        _check_entry(name, entry, methods, datasets)
     scales = sorted(path.stem for path in (root / "config/scales").glob("*.yaml"))
     if settings["scale"] not in scales:
         raise unknown("config/config.yaml", "scale", settings["scale"], scales)
@@ -165,11 +184,22 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
             f"{place}: key scale: expected {settings['scale']!r} like the file's name, "
             f"got {overlay['scale']!r}."
         )
+    budgets = overlay.get("experiments", {})
+    if "like" in overlay:
+        if overlay["like"] not in scales:
+            raise unknown(place, "like", overlay["like"], scales)
+        whole = read_mapping(root / f"config/scales/{overlay['like']}.yaml")
+        budgets, catalogue = reduce_experiments(overlay, whole, catalogue, place)
+        mirror = settings.get("mirror") or os.environ.get("PAUC_MIRROR")
+        datasets = reduce_datasets(datasets, overlay, Path(settings["raw"]), mirror)
+        methods = {name: _without(line, "grid") for name, line in methods.items()}
+    # Who stands in for a set is no part of what is prepared.
+    datasets = {name: _without(entry, "twin") for name, entry in datasets.items()}
     experiments = {}
-    for name, budget in overlay["experiments"].items():
+    for name, budget in budgets.items():
         if name not in catalogue:
             raise unknown(place, "experiments", name, catalogue)
-        experiments[name] = _experiment(name, catalogue[name], budget, methods, datasets, place)
+        experiments[name] = _experiment(name, catalogue[name], budget, datasets, place)
         for method in (*budget.get("params", {}), *budget.get("grids", {})):
             params, grid = (budget.get(key, {}).get(method, {}) for key in ("params", "grids"))
             _check_ranges(params, _stages(grid), ranges, f"scales/{settings['scale']}.yaml", method)
@@ -181,18 +211,20 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         datasets=datasets,
         methods=methods,
         experiments=experiments,
+        catalogue=catalogue,
+        subset=settings.get("subset") or overlay.get("subset"),
     )
 
 
-def method_class(use: str, place: str = "config/methods.yaml") -> Any:
+def method_class(use: str, place: str = "config/methods.yaml: use") -> Any:
     """The class behind ``module:Class``, which is named at ``place``."""
     module, _, name = use.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module may raise anything when it is imported
         raise ConfigurationError(
-            f"{place}: use: {use!r} cannot be imported ({error}); expected "
-            f"'module:Class' of an importable module."
+            f"{place}: {use!r} cannot be imported ({type(error).__name__}: {error}); expected "
+            "'module:Class' of an importable module."
         ) from error
 
 
@@ -200,30 +232,46 @@ def _experiment(
     name: str,
     entry: dict[str, Any],
     budget: dict[str, Any],
-    methods: Mapping[str, Any],
     datasets: Mapping[str, Any],
     place: str,
 ) -> Experiment:
-    catalogue = "config/experiments.yaml"
-    for method in entry["methods"]:
-        if method not in methods:
-            raise unknown(catalogue, f"{name}.methods", method, methods)
     for key in ("params", "grids"):
         for method in budget.get(key, {}):
             if method not in entry["methods"]:
                 raise unknown(place, f"experiments.{name}.{key}", method, entry["methods"])
-    for reference in [*entry["datasets"], *([budget["tune_on"]] if "tune_on" in budget else [])]:
-        base, _, task = reference.partition("@")
-        if base not in datasets:
-            raise unknown(catalogue, f"{name}.datasets", base, datasets)
-        tasks = _tasks(datasets, base)
-        if (task or tasks) and task not in tasks:
-            raise unknown(catalogue, f"{name}.datasets: task of {base}", task, tasks)
-    _check_band(catalogue, name, entry["band"])
+    if "tune_on" in budget:
+        _check_dataset(place, f"experiments.{name}.tune_on", budget["tune_on"], datasets)
     merged = {**entry, **budget}
     merged["datasets"], merged["methods"] = tuple(entry["datasets"]), tuple(entry["methods"])
     merged["seeds"] = tuple(budget["seeds"])
     return Experiment(name=name, **merged)
+
+
+def _check_entry(
+    name: str, entry: Mapping[str, Any], methods: Mapping[str, Any], datasets: Mapping[str, Any]
+) -> None:
+    """Raise what an experiment of any scale names that is not there."""
+    place = "config/experiments.yaml"
+    for method in entry["methods"]:
+        if method not in methods:
+            raise unknown(place, f"{name}.methods", method, methods)
+    for reference in entry["datasets"]:
+        _check_dataset(place, f"{name}.datasets", reference, datasets)
+    _check_band(place, name, entry["band"])
+    if "league" in entry and set(entry["band"]) != {"fpr_low", "fpr_high"}:
+        raise ConfigurationError(
+            f"{place}: {name}.league: expected a band of rates in a league, fpr_low and fpr_high; "
+            f"got {dict(entry['band'])}."
+        )
+
+
+def _check_dataset(place: str, key: str, reference: str, datasets: Mapping[str, Any]) -> None:
+    base, _, task = reference.partition("@")
+    if base not in datasets:
+        raise unknown(place, key, base, datasets)
+    tasks = _tasks(datasets, base)
+    if (task or tasks) and task not in tasks:
+        raise unknown(place, f"{key}: task of {base}", task, tasks)
 
 
 def _check_ranges(
@@ -238,6 +286,10 @@ def _check_ranges(
 
 def _stages(grid: Grid | list[Grid]) -> list[Grid]:
     return grid if isinstance(grid, list) else [grid] if grid else []
+
+
+def _without(entry: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != key}
 
 
 def _tasks(datasets: Mapping[str, Any], base: str) -> list[str]:
@@ -270,6 +322,14 @@ def _inherit(catalogue: dict[str, Any]) -> dict[str, Any]:
             raise unknown("config/experiments.yaml", f"{name}.like", parent, resolved)
         resolved[name] = {**(resolved[parent] if parent else {}), **entry}
     return resolved
+
+
+def _invite(catalogue: dict[str, Any], methods: Mapping[str, Any]) -> None:
+    """Add to each experiment the methods that join what it invites: a new guest is one line."""
+    for entry in catalogue.values():
+        invited = entry.pop("guests", [])
+        joining = [name for name, line in methods.items() if line.get("joins") in invited]
+        entry["methods"] = list(dict.fromkeys([*entry["methods"], *joining]))
 
 
 def _mapping(entry: Any, place: str, key: Any) -> dict[str, Any]:

@@ -105,6 +105,19 @@ def compare(one: Record, two: Record, groups: np.ndarray | None = None) -> Repea
     return folds_interval(differences, errors)
 
 
+def alone(one: Record, groups: np.ndarray | None = None) -> Repeated:
+    """Test pAUC of one method over seeds and rows."""
+
+    def error(chosen: np.ndarray) -> float:
+        members = None if groups is None else groups[one.rows[chosen]]
+        values = one.values[chosen].astype(np.float64)
+        return row_standard_error(one.labels[chosen], values, groups=members)
+
+    if one.design == SEEDS:
+        return seeds_interval(one.paucs, error(np.ones(len(one.rows), bool)))
+    return folds_interval(one.paucs, [error(one.fold == seed) for seed in one.seeds])
+
+
 def _error(one: Record, two: Record, chosen: np.ndarray, groups: np.ndarray | None) -> float:
     """Standard error of the difference over redraws of the chosen test rows."""
     rows = one.rows[chosen]

@@ -10,16 +10,17 @@ import argparse
 import json
 import math
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pauc_core.solver.trace import MEASURES
 from pauc_core.suite.configuration import Suite, load
+from pauc_core.suite.guests import is_guest, run_guest
 from pauc_core.suite.one_run import run_one
 from pauc_core.suite.provenance import is_stale
 from pauc_core.suite.run_spec import run_of
+from pauc_core.suite.yaml_files import read_mapping
 
 # How far a linear run may be off on another machine, in objective and pAUC: docs/reliability.md.
 ELSEWHERE = 1e-3
@@ -87,8 +88,13 @@ def again(suite: Suite, line: dict[str, Any]) -> dict[str, Any]:
             f"Not run again: {data} is not prepared; make it with make run "
             f"SCALE={suite.scale} ARGS='-- {data}/meta.json'."
         )
-    found: dict[str, Any] = run_one(run, line["params"], line["seed"], data)["summary"]
-    return found
+    if is_guest(line["use"]):
+        with tempfile.TemporaryDirectory() as folder:
+            found = run_guest(run, line["params"], line["seed"], data, Path(folder))
+    else:
+        found = run_one(run, line["params"], line["seed"], data)
+    summary: dict[str, Any] = found["summary"]
+    return summary
 
 
 def compared(old: float | None, new: float | None, model: str) -> tuple[bool, str]:
@@ -111,8 +117,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--scale", default="default")
     parser.add_argument("--results", default="results")
     given = parser.parse_args(arguments)
-    settings = yaml.safe_load(Path("config/config.yaml").read_text())
     try:
+        settings = read_mapping(Path("config/config.yaml"))
         suite = load(Path.cwd(), {**settings, "scale": given.scale, "results": given.results})
         lines = find(suite, given.run)
     except ValueError as error:

@@ -12,7 +12,7 @@ import pandas as pd
 from pauc_core.files import atomic_path, write_json
 from pauc_core.suite.columns import COLUMNS, FRAMES, Column, ColumnError, check, names
 
-VERSION = 2
+VERSION = 3
 
 # What version 1 called otherwise, or did not have: the frames published before their columns were
 # declared. It goes when they are published anew.
@@ -31,7 +31,8 @@ ADDED_1 = {
     "roc": ("chosen_by",),
     "trials": ("seed",),
 }
-ABSENT_1 = ("pairwise",)
+# Frames that an earlier version did not have.
+ABSENT = {1: ("pairwise", "bands", "across"), 2: ("bands", "across")}
 
 
 def make_frame(name: str, found: pd.DataFrame, place: str | Path) -> pd.DataFrame:
@@ -60,7 +61,7 @@ def read_frames(folder: Path) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """Frames and meta.json of a collected folder, checked; older frames as they are called now."""
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     version = meta.get("frames", 1)
-    if version not in (1, VERSION):
+    if version not in (*ABSENT, VERSION):
         raise ColumnError(
             f"{folder}/meta.json: frames of version {version}; expected {VERSION} at most: they "
             "were collected by a later version of this program."
@@ -68,7 +69,7 @@ def read_frames(folder: Path) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     frames = {}
     for name in FRAMES:
         path = folder / f"{name}.parquet"
-        if version == 1 and name in ABSENT_1:
+        if name in ABSENT.get(version, ()):
             frames[name] = make_frame(name, pd.DataFrame(), path)
             continue
         if not path.is_file():

@@ -71,7 +71,7 @@ def run_one(
     }
     return {
         "trace": list(result.trace),
-        "scores": _score_rows(result.best, problem.valid, test),
+        "scores": _scores(result.best, problem.valid, test),
         "summary": {**counts, **_numbers(result)},
     }
 
@@ -180,19 +180,14 @@ def _numbers(result: Result) -> dict[str, Any]:
     return {k: (None if isinstance(v, float) and np.isnan(v) else v) for k, v in numbers.items()}
 
 
-def _score_rows(
+def _scores(
     look: Look | None, valid: Part | None, test: Part | None
-) -> list[tuple[str, int, int, float]]:
-    rows: list[tuple[str, int, int, float]] = []
+) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Of each part that was scored: its name, rows, labels and scores."""
     if look is None:
-        return rows
-    for name, part, scores in (("valid", valid, look.valid), ("test", test, look.test)):
-        if part is not None and scores is not None:
-            labels = part.labels.astype(int).tolist()
-            rows += [
-                (name, row, label, score)
-                for row, label, score in zip(
-                    part.rows.tolist(), labels, scores.tolist(), strict=True
-                )
-            ]
-    return rows
+        return []
+    return [
+        (name, part.rows, part.labels.astype(np.int8), scores)
+        for name, part, scores in (("valid", valid, look.valid), ("test", test, look.test))
+        if part is not None and scores is not None
+    ]

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "pandas", "xgboost-cpu")
 PROJECT = ("pauc_core", "baselines")
 
 # What decides the numbers of every run besides its method: how stored arrays are read and split,
@@ -28,14 +28,27 @@ EVERY_RUN = (
     "pauc_core.suite.one_run",
 )
 TUNED_RUN = ("pauc_core.suite.choice",)
-# A run's imports are followed into these rooms, and into the package that its method is from. Not
-# into others: a configuration's values are among a rule's params, what arrays hold has a checksum.
-DECIDING = ("metrics", "objective", "solver", "models", "agd_sbcd")
+GUEST = ("pauc_core.suite.guests", "pauc_core.suite.guest_files")
+# A run's imports are followed into the mathematics, and into the package that its method is from.
+# Not into other rooms: a configuration's values are among a rule's params, what arrays hold has a
+# checksum.
+DECIDING = (
+    "bands", "labelled", "metrics", "influence", "intervals", "repeats", "objective", "solver",
+    "models", "agd_sbcd",
+)  # fmt: skip
 
 
 def run_digest(use: str, *, model: str, params: Mapping[str, Any], tuned: bool) -> str:
     """Digest of all code that decides the numbers of a run of the method ``module:Class``."""
-    return _digest(run_modules(use, model=model, params=params, tuned=tuned))
+    code = _digest(run_modules(use, model=model, params=params, tuned=tuned))
+    return code if ":" in use else _with_program(code, use)
+
+
+def _with_program(code: str, use: str) -> str:
+    """A guest's digest: what the suite does with it, and the bytes of its program."""
+    path = Path(__file__).parents[2] / use
+    program = path.read_bytes() if path.is_file() else b""
+    return hashlib.sha256(code.encode() + program).hexdigest()[:16]
 
 
 def run_modules(use: str, *, model: str, params: Mapping[str, Any], tuned: bool) -> set[str]:
@@ -44,12 +57,12 @@ def run_modules(use: str, *, model: str, params: Mapping[str, Any], tuned: bool)
     Imports inside functions are of what needs torch: they count for networks, and for a linear
     model that was given a device.
     """
-    method = use.partition(":")[0]
+    method = (use.partition(":")[0],) if ":" in use else GUEST
     rooms = {f"pauc_core.{room}" for room in DECIDING} | (
-        {method.partition(".")[0]} - {"pauc_core"}
+        {method[0].partition(".")[0]} - {"pauc_core"}
     )
     return _closure(
-        [method, *EVERY_RUN, *(TUNED_RUN if tuned else ())],
+        [*method, *EVERY_RUN, *(TUNED_RUN if tuned else ())],
         follow=lambda name: any(name == room or name.startswith(f"{room}.") for room in rooms),
         inner=model != "linear" or params.get("device") is not None,
     )
@@ -57,8 +70,6 @@ def run_modules(use: str, *, model: str, params: Mapping[str, Any], tuned: bool)
 
 def is_stale(line: Mapping[Any, Any]) -> bool:
     """Whether the code that decides a summary line's numbers is no longer what made them."""
-    if not line["use"]:
-        return False  # a guest that is no Python program
     params = line["params"]
     present = run_digest(
         line["use"],
@@ -127,14 +138,23 @@ class _Imports(ast.NodeVisitor):
 
 @cache
 def _source(module: str) -> str | None:
-    """Text of a module, or None where the name is no module (say, a function in one)."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
+    """Text of a module, or None where the name is no module (say, a function in one).
+
+    Python's own search would import what stands before the last dot, torch with it.
+    """
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None:
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin).read_text()
+    if not inner:
+        path = Path(spec.origin or "")
+        return path.read_text(encoding="utf-8") if path.suffix == ".py" else None
+    for place in spec.submodule_search_locations or ():
+        path = Path(place, *inner)
+        for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+            if file.is_file():
+                return file.read_text(encoding="utf-8")
+    return None
 
 
 @cache
@@ -154,6 +174,7 @@ def _tree(text: str) -> str:
     return ast.dump(tree)
 
 
+@cache
 def versions() -> dict[str, str]:
     """Python's version and those of the packages that numbers depend on."""
     found = {"python": platform.python_version()}

@@ -17,6 +17,7 @@ import pandas as pd
 from pauc_core.report.report import build_report, write_report
 from pauc_core.suite.collect import RECORDS, RUN, collect
 from pauc_core.suite.columns import FRAMES, ColumnError
+from pauc_core.suite.configuration import load
 from pauc_core.suite.frames import read_frames, write_frames
 from pauc_core.suite.provenance import is_stale
 
@@ -50,6 +51,7 @@ def _take(scale: Path, published: Path) -> None:
         scale=scale.name,
         settings={},
         root=Path.cwd(),
+        leagues=_leagues(scale.name),
     )
     merge(scale / "collected", published / "collected")
     for path in (scale / "collected" / RECORDS).glob("*.npz"):
@@ -60,6 +62,12 @@ def _take(scale: Path, published: Path) -> None:
         target = published / path.relative_to(scale)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+
+
+def _leagues(scale: str) -> dict[str, dict[str, Any]]:
+    """The leagues of a scale by the present configuration; a subset's are its whole's."""
+    settings = {"scale": scale.partition("-subset-")[0], "results": "results", "raw": "data/raw"}
+    return load(Path.cwd(), settings).leagues()
 
 
 def _made(folder: Path) -> Path:
@@ -93,12 +101,17 @@ def mark_stale(collected: Path) -> None:
 
 
 def _with_others(frame: pd.DataFrame, before: pd.DataFrame, meta: dict[str, Any]) -> pd.DataFrame:
-    """A fresh frame and the rows of the former one whose experiment, or dataset, it has not."""
-    if "experiment" in frame:
-        kept = before[~before["experiment"].isin(list(meta["experiments"]))]
+    """A fresh frame and the rows of the former one whose experiments, or dataset, it has not."""
+    names = [name for name in ("experiment", "rival_experiment") if name in frame]
+    if names:
+        kept = before[~before[names].isin(list(meta["experiments"])).any(axis=1)]
     else:
         kept = before[~before["dataset"].isin(frame["dataset"])]
-    keys = [key for key in (*RUN, "task", "trial", "step", "fpr") if key in frame]
+    keys = [
+        key
+        for key in (*RUN, "task", "trial", "step", "fpr", "fpr_low", "fpr_high", "rival_experiment")
+        if key in frame
+    ]
     return pd.concat([kept, frame]).sort_values(keys, kind="stable").reset_index(drop=True)
 
 

@@ -12,7 +12,7 @@ from pauc_core.suite.configuration import Experiment, Grid, Suite
 # Fields of an experiment that are about its other runs, or that a specification holds resolved.
 NOT_OF_ONE_RUN = (
     "title", "track", "datasets", "methods", "seeds", "seeds_per_job", "epochs", "looks", "params",
-    "grids", "tune", "tune_epochs", "tune_on", "tune_cores",
+    "grids", "tune", "tune_epochs", "tune_on", "tune_cores", "league",
 )  # fmt: skip
 
 
@@ -58,8 +58,10 @@ def run_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> R
     line = suite.methods[method]
     budget = line.get("budget", {"epochs": experiment.epochs})
     tuned = suite.tuned(experiment, method)
-    # Networks would take twice their hours, and SoRR is chosen by the objective as it is.
-    both = tuned and experiment.model == "linear" and experiment.goal == "pauc"
+    # Networks would take twice their hours, SoRR is chosen by the objective as it is, and a control
+    # has one of its own.
+    compared = experiment.model == "linear" and experiment.goal == "pauc"
+    both = tuned and compared and not line.get("control", False)
     return RunSpec(
         experiment=experiment,
         dataset=dataset,

@@ -17,20 +17,21 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from pauc_core.data.errors import DataError
-from pauc_core.data.prepared import Prepared, load_prepared
 from pauc_core.files import atomic_path, write_text
 from pauc_core.objective import pauc_loss_grad
 from pauc_core.solver import Outcome
 from pauc_core.solver.trace import COLUMNS, Row
-from pauc_core.suite.checkpoint import FileKeeper, fingerprint
-from pauc_core.suite.child import Child, Report, run_all
+from pauc_core.suite.checked_data import check_data
+from pauc_core.suite.checkpoint import FileKeeper, KeptTrial, fingerprint
+from pauc_core.suite.child import Child, Report, run_all, run_warmed
 from pauc_core.suite.columns import KEYS, check, names
+from pauc_core.suite.guests import is_guest, run_guest
 from pauc_core.suite.one_run import build_method, build_problem, rehearse, run_one
 from pauc_core.suite.provenance import run_digest, versions
 from pauc_core.suite.run_spec import RunSpec
 
 CHECKPOINT_SECONDS = 120.0
+WARM_UP_SECONDS = 120.0
 # What a trial tells of its summary.
 TRIAL = [n for n in names("trials") if n not in (*KEYS, "seed", "trial", "params", "chosen")]
 
@@ -41,31 +42,45 @@ def run_seeds(
     seeds: list[int],
     data: Path,
     out: Path,
+    digest: str | None = None,
 ) -> None:
     """Run every seed and write traces.csv, scores.csv.gz and summary.jsonl into ``out``.
 
     Hyper-parameters are the same for all, or a function of the seed (folds have values of their
     own) and of the rule of choice; two rules that chose the same values share one run. A seed that
-    raises, hangs or takes too much memory is a line with its outcome and reason.
+    raises, hangs or takes too much memory is a line with its outcome and reason. The code's digest
+    is worked out where it is not given.
     """
     prepared = check_data(data)
     params_of = values if callable(values) else lambda *_: values
-    _warm_up(run, params_of(seeds[0], run.choices[0]), data)
+    first = params_of(seeds[0], run.choices[0])
+    digest = digest or run_digest(
+        run.use, model=run.experiment.model, params=first, tuned=run.tuned
+    )
+
+    def every_seed() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Which run, and what it found."""
+        results = []
+        for seed in seeds:
+            ran: list[tuple[dict[str, Any], dict[str, Any]]] = []
+            for chosen_by in run.choices:
+                params = params_of(seed, chosen_by)
+                found = next((result for other, result in ran if other == params), None)
+                if found is None:
+                    found = _run_seed(run, params, seed, data, out, digest, prepared.checksum)
+                    ran.append((params, found))
+                results.append(({"seed": seed, "chosen_by": chosen_by}, found))
+        return results
+
     lines: list[dict[str, Any]] = []
     traces: list[dict[str, Any]] = []
     scores: list[tuple[Any, ...]] = []
-    for seed in seeds:
-        ran: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        for chosen_by in run.choices:
-            params = params_of(seed, chosen_by)
-            found = next((result for other, result in ran if other == params), None)
-            if found is None:
-                found = _run_seed(run, params, seed, data, out, prepared.checksum)
-                ran.append((params, found))
-            which = {"seed": seed, "chosen_by": chosen_by}
-            lines.append({**which, **found["summary"]})
-            traces.extend({**which, **row} for row in found["trace"])
-            scores.extend((seed, chosen_by, *row) for row in found["scores"])
+    for which, found in _from_warm(run, first, data, every_seed):
+        lines.append({**which, **found["summary"]})
+        traces.extend({**which, **row} for row in found["trace"])
+        for part, *columns in found["scores"]:
+            named = (*which.values(), part)
+            scores.extend((*named, *row) for row in zip(*map(np.ndarray.tolist, columns)))
     for line in lines:
         check("summaries", line, out / "summary.jsonl")
     write_csv(out / "traces.csv", traces, ["seed", "chosen_by", *COLUMNS])
@@ -74,18 +89,23 @@ def run_seeds(
 
 
 def _run_seed(
-    run: RunSpec, params: dict[str, Any], seed: int, data: Path, out: Path, checksum: str
+    run: RunSpec,
+    params: dict[str, Any],
+    seed: int,
+    data: Path,
+    out: Path,
+    digest: str,
+    checksum: str,
 ) -> dict[str, Any]:
     """One seed in a child, from where it was cut if it was; its summary line is whole."""
-    digest = run_digest(run.use, model=run.experiment.model, params=params, tuned=run.tuned)
-    keeper = FileKeeper(
-        out / f".checkpoint-{seed}.npz",
-        CHECKPOINT_SECONDS,
-        fingerprint([run.decides(), params, seed, digest, checksum, versions()]),
-    )
+    if is_guest(run.use):
+        found = run_guest(run, params, seed, data, out)
+        return {**found, "summary": {**_identity(run, params, digest), **found["summary"]}}
+    mark = _mark(run, params, seed, digest, checksum)
+    keeper = FileKeeper(out / f".checkpoint-{seed}.npz", CHECKPOINT_SECONDS, mark)
     call = partial(_with_bar, run, params, seed, data, keeper=keeper)
     report = _start(run, call, out / f"seed-{seed}.log").wait()
-    found: dict[str, Any] = report.value or {
+    found = report.value or {
         "trace": [],
         "scores": [],
         "summary": _failure(report),
@@ -106,37 +126,43 @@ def run_trials(
 ) -> list[dict[str, Any]]:
     """Run a list of hyper-parameters on one seed's split, several at once; one row each.
 
-    Trials are numbered from ``first``.
+    Trials are numbered from ``first``. Each is kept in ``logs`` as soon as it ends, so that a
+    tuning that was cut goes on with the next one.
     """
-    if not grid:
-        return []
-    check_data(data)
-    _warm_up(run, grid[0], data)
+    checksum = check_data(data).checksum
+    digest = run_digest(run.use, model=run.experiment.model, params=run.params, tuned=run.tuned)
     logs.mkdir(parents=True, exist_ok=True)
+    kept = {
+        index: KeptTrial(
+            logs / f"trial-{seed}-{index}.json", _mark(run, params, seed, digest, checksum)
+        )
+        for index, params in enumerate(grid, first)
+    }
+    found = {index: trial.read() for index, trial in kept.items()}
 
-    def starter(index: int, params: dict[str, Any]) -> Callable[[], Child]:
-        call = partial(_with_bar, run, params, seed, data, see_test=False)
-        return lambda: _start(run, call, logs / f"trial-{index}.log")
+    def starter(index: int) -> Callable[[], Child]:
+        def call() -> dict[str, Any]:
+            summary = _with_bar(run, grid[index - first], seed, data, see_test=False)["summary"]
+            return kept[index].write(summary)
 
-    reports = run_all([starter(i, params) for i, params in enumerate(grid, first)], at_once)
+        return lambda: _start(run, call, logs / f"trial-{seed}-{index}.log")
+
+    left = [index for index, summary in found.items() if summary is None]
+    if left:
+        starters = [starter(index) for index in left]
+        reports = _from_warm(run, grid[0], data, lambda: run_all(starters, at_once))
+        for index, report in zip(left, reports, strict=True):
+            found[index] = report.value or _failure(report)
     rows = []
-    for index, (params, report) in enumerate(zip(grid, reports, strict=True), first):
-        summary = (report.value or {"summary": _failure(report)})["summary"]
+    for index, params in enumerate(grid, first):
+        summary = found[index] or {}
         rows.append({"trial": index, "params": params, **{k: summary.get(k) for k in TRIAL}})
     return rows
 
 
-def check_data(data: Path) -> Prepared:
-    """Open a prepared folder; set a damaged one aside, so that the workflow makes it again.
-
-    A damaged array must not become a number. Without its meta.json the folder counts as not made.
-    """
-    try:
-        return load_prepared(data, verify=True)
-    except (DataError, OSError) as error:
-        (data / "meta.json").unlink(missing_ok=True)
-        sentence = str(error).rstrip(".")
-        raise DataError(f"{sentence}. It was set aside: the next start makes it again.") from error
+def _mark(run: RunSpec, params: dict[str, Any], seed: int, digest: str, checksum: str) -> str:
+    """What must be the same where a run that was cut goes on."""
+    return fingerprint([run.decides(), params, seed, digest, checksum, versions()])
 
 
 def _start(run: RunSpec, call: Callable[[], dict[str, Any]], log: Path) -> Child:
@@ -165,24 +191,29 @@ def _with_bar(
         return run_one(run, params, seed, data, watch=watch, **more)
 
 
-def _warm_up(run: RunSpec, params: dict[str, Any], data: Path) -> None:
-    """Import and compile before forking, so that every child starts with both done.
+def _from_warm(
+    run: RunSpec, params: dict[str, Any], data: Path, work: Callable[[], list[Any]]
+) -> list[Any]:
+    """What ``work`` returns, its children forked where imports and compiling are over.
 
-    It is tried in a child first: a method that hangs or dies must not take the job with it. For
-    networks torch and the objective are what takes long; nothing of torch's runs before the fork.
+    For networks torch and the objective are what takes long; nothing of torch's runs before a fork.
     """
-    if run.experiment.model != "linear":
-        importlib.import_module("pauc_core.models.module")
-        pauc_loss_grad(np.zeros(2), np.zeros(4), m=1, n=3, loss=run.experiment.loss)
-        return
 
-    def once() -> None:
+    if is_guest(run.use):
+        return work()
+
+    def warm_up() -> None:
+        if run.experiment.model != "linear":
+            importlib.import_module("pauc_core.models.module")
+            pauc_loss_grad(np.zeros(2), np.zeros(4), m=1, n=3, loss=run.experiment.loss)
+            return
         with threadpool_limits(1):
             rehearse(build_method(run, params), build_problem(run, data, seed=0)[0])
 
-    memory_mb = run.experiment.memory_mb
-    if Child(once, seconds=120.0, memory_mb=memory_mb).wait().status == "done":
-        once()
+    found: list[Any] = run_warmed(
+        warm_up, work, seconds=WARM_UP_SECONDS, memory_mb=run.experiment.memory_mb
+    )
+    return found
 
 
 def _failure(report: Report) -> dict[str, Any]:

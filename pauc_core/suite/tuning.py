@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.files import write_json
+from pauc_core.suite.checked_data import check_data
 from pauc_core.suite.choice import OBJECTIVE, TUNING_SEED, VALIDATION, choose, expand, lowest
 from pauc_core.suite.run_spec import RunSpec
-from pauc_core.suite.runner import check_data, run_trials
+from pauc_core.suite.runner import run_trials
 
 
 def tune(

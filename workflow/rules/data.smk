@@ -41,7 +41,7 @@ rule prepare:
     params:
         entry=lambda wildcards: SUITE.entry(wildcards.stored),
         raw=lambda wildcards, input: str(Path(input[0]).parents[1]),
-        subset=SETTINGS.get("subset"),
+        subset=SUITE.subset,
         digest=lambda wildcards: digest("pauc_core.data.prepare"),
     script:
         "../scripts/prepare.py"

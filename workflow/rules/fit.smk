@@ -1,8 +1,5 @@
-# One rule a line of config/methods.yaml. A guest that is no Python program brings a file of its
-# own in rules/baselines/ with a rule fit_NAME and the same outputs.
+# One rule a line of config/methods.yaml, be it a class or a guest's program.
 for name, line in SUITE.methods.items():
-    if "use" not in line:
-        continue
 
     rule:
         name:
@@ -28,7 +25,7 @@ for name, line in SUITE.methods.items():
             **line.get("resources", {}),
             runtime=fit_minutes,
         params:
-            spec=lambda wildcards, name=name: specification(wildcards, name),
+            spec=lambda wildcards, name=name: packed(specification(wildcards, name)),
             decides=lambda wildcards, name=name: specification(
                 wildcards, name
             ).decides(),
@@ -38,11 +35,6 @@ for name, line in SUITE.methods.items():
             digest=lambda wildcards, name=name: code_of(specification(wildcards, name)),
         script:
             "../scripts/fit.py"
-
-
-for guest in sorted((ROOT / "workflow/rules/baselines").glob("*.smk")):
-
-    include: str(guest)
 
 
 rule linear:

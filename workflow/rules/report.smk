@@ -1,9 +1,11 @@
 COLLECTED = f"{RESULTS}/collected"
 TEMPLATE = [
     str(p)
-    for p in sorted((ROOT / "pauc_core/report").glob("page.*"))
-    if p.suffix != ".py"
+    for p in sorted((ROOT / "pauc_core/report").iterdir())
+    if p.suffix in (".j2", ".js", ".css")
 ]
+# None before they are set: see pauc_core/suite/targets.py.
+TARGETS = [str(p) for p in sorted((ROOT / "config/targets").glob(f"{SUITE.scale}.csv"))]
 
 
 rule collect:
@@ -26,8 +28,9 @@ rule collect:
         ENV
     params:
         scale=SUITE.scale,
-        settings=SETTINGS,
+        settings={**SETTINGS, "subset": SUITE.subset},
         root=str(ROOT),
+        leagues=SUITE.leagues(),
         digest=lambda wildcards: digest("pauc_core.suite.collect"),
     script:
         "../scripts/collect.py"
@@ -40,35 +43,48 @@ rule report:
         reference="reference/tables.csv",
         claims="reference/claims.yaml",
         reports="config/reports.yaml",
+        methods="config/methods.yaml",
+        targets=TARGETS,
         template=TEMPLATE,
+    # What stood before is removed by no attempt that fails: see update() in Snakemake.
     output:
-        tables=report(
-            directory(f"{RESULTS}/tables"),
-            patterns=["{name}.md"],
-            caption="../report/table.rst",
-            category="Tables",
+        tables=update(
+            report(
+                directory(f"{RESULTS}/tables"),
+                patterns=["{name}.md"],
+                caption="../report/table.rst",
+                category="Tables",
+            )
         ),
-        figures=report(
-            directory(f"{RESULTS}/figures"),
-            patterns=["{name}.png"],
-            caption="../report/figure.rst",
-            category="Figures",
+        figures=update(
+            report(
+                directory(f"{RESULTS}/figures"),
+                patterns=["{name}.png"],
+                caption="../report/figure.rst",
+                category="Figures",
+            )
         ),
-        comparison=report(
-            f"{RESULTS}/comparison.csv",
-            caption="../report/comparison.rst",
-            category="Paper against measured",
+        comparison=update(
+            report(
+                f"{RESULTS}/comparison.csv",
+                caption="../report/comparison.rst",
+                category="Paper against measured",
+            )
         ),
-        claims=report(
-            f"{RESULTS}/claims.csv",
-            caption="../report/claims.rst",
-            category="Paper against measured",
+        claims=update(
+            report(
+                f"{RESULTS}/claims.csv",
+                caption="../report/claims.rst",
+                category="Paper against measured",
+            )
         ),
-        ranks=f"{RESULTS}/ranks.csv",
-        page=report(
-            f"{RESULTS}/report/index.html",
-            caption="../report/page.rst",
-            category="Report",
+        ranks=update(f"{RESULTS}/ranks.csv"),
+        page=update(
+            report(
+                f"{RESULTS}/report/index.html",
+                caption="../report/page.rst",
+                category="Report",
+            )
         ),
     log:
         f"{RESULTS}/logs/report.log",

@@ -18,4 +18,5 @@ with job(snakemake.log[0]):
         scale=snakemake.params.scale,
         settings=snakemake.params.settings,
         root=Path(snakemake.params.root),
+        leagues=snakemake.params.leagues,
     )

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from pauc_core.data.features import extract_features
 from pauc_core.data.sources import fetch
+from pauc_core.suite.checked_data import check_data
 from pauc_core.suite.jobs import job
-from pauc_core.suite.runner import check_data
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,0 +1,224 @@
+"""The league: every method on every task, with intervals, and who cannot be told from the best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit, stdtr, stdtrit
+
+from pauc_core.repeats import holm
+from pauc_core.report.frames import FINE, VALIDATION, Collected, Reports, Source
+from pauc_core.report.layout import dataset_label, method_label
+from pauc_core.report.regimes import facts
+from pauc_core.report.verdicts import LEVEL
+
+LINEAR, NETWORK = "linear model", "network"
+BEST, TIED = "best", "tied"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A method on a task: its test pAUC with an interval, and whether another one is better.
+
+    ``place`` is BEST for the highest, TIED for those that cannot be told apart from it, else
+    empty; methods that are not ranked, or whose runs failed in part, have none.
+    """
+
+    method: str
+    pauc: float
+    low: float
+    high: float
+    seeds: int
+    runs: int
+    ranked: bool
+    stale: bool
+    p_holm: float = math.nan
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A dataset with a band, in one experiment."""
+
+    experiment: str
+    dataset: str
+    league: str
+    band: tuple[float, float]
+    kind: str
+    regime: str
+    provenance: str
+    standings: dict[str, Standing] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return dataset_label(self.dataset)
+
+    def above(self, standing: Standing) -> bool:
+        """Whether what is not ranked lies above the best of those that are."""
+        best = [s.pauc for s in self.standings.values() if s.place == BEST]
+        return bool(best) and not standing.ranked and standing.pauc > best[0]
+
+
+def band_label(band: tuple[float, float]) -> str:
+    return f"[{band[0]:g}, {band[1]:g}]"
+
+
+def interval(value: float, standard_error: float, df: float) -> tuple[float, float]:
+    """Student's interval of a pAUC on the logit scale; NaN where nothing is known of its spread."""
+    if not (0.0 < value < 1.0 and 0.0 < standard_error < math.inf and df > 0.0):
+        return math.nan, math.nan
+    reach = float(stdtrit(df, (1.0 + LEVEL) / 2.0)) * standard_error / (value * (1.0 - value))
+    middle = float(logit(value))
+    return float(expit(middle - reach)), float(expit(middle + reach))
+
+
+def p_value(difference: float, standard_error: float, df: float) -> float:
+    """Two-sided, of no difference; 1 where nothing is known of its spread."""
+    if not (0.0 < standard_error < math.inf and df > 0.0):
+        return 1.0
+    return 2.0 * float(stdtr(df, -abs(difference) / standard_error))
+
+
+def league(collected: Collected, reports: Reports) -> list[Task]:
+    """All tasks of all leagues: linear models first, then by band, league and dataset."""
+    own = collected.bands[collected.bands.own_band]
+    tasks = [
+        _task(collected, reports, str(experiment), str(dataset), part)
+        for (experiment, dataset), part in own.groupby(["experiment", "dataset"], sort=True)
+    ]
+    return sorted(tasks, key=lambda t: (t.kind, t.band, t.league, t.dataset))
+
+
+def _task(
+    collected: Collected, reports: Reports, experiment: str, dataset: str, rows: pd.DataFrame
+) -> Task:
+    s = collected.of_validation("summaries")
+    runs = s[(s.experiment == experiment) & (s.dataset == dataset)]
+    source = Source(experiment, (dataset,), "{}", {}, "")
+    found = {}
+    for row in rows.to_dict("records"):
+        method = str(row["method"])
+        mine = runs[runs.method == method]
+        low, high = interval(row["pauc"], row["standard_error"], row["df"])
+        found[method] = Standing(
+            method=method,
+            pauc=float(row["pauc"]),
+            low=low,
+            high=high,
+            seeds=int(row["seeds"]),
+            runs=len(mine),
+            ranked=method not in reports.unranked and bool(mine.outcome.isin(FINE).all()),
+            stale=bool(mine.stale.fillna(False).astype(bool).any()),
+        )
+    order = sorted(found, key=lambda m: (m in reports.unranked, reports.order(m)))
+    standings = {name: found[name] for name in order}
+    return Task(
+        experiment=experiment,
+        dataset=dataset,
+        league=str(rows.league.iloc[0]),
+        band=(float(rows.fpr_low.iloc[0]), float(rows.fpr_high.iloc[0])),
+        kind=LINEAR if str(runs.model.iloc[0]) == "linear" else NETWORK,
+        regime=facts(collected, reports, source, dataset, own=False).regime,
+        provenance=str(collected.provenance(experiment, dataset)),
+        standings=placed(standings, differences(collected, experiment, dataset)),
+    )
+
+
+def differences(
+    collected: Collected, experiment: str, dataset: str
+) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Difference, standard error and degrees of freedom of each pair of methods, both ways."""
+    p = collected.pairwise
+    here = p[(p.experiment == experiment) & (p.dataset == dataset) & (p.chosen_by == VALIDATION)]
+    found = {}
+    for row in here.to_dict("records"):
+        d, error, df = (float(row[name]) for name in ("difference", "standard_error", "df"))
+        found[str(row["method"]), str(row["rival"])] = (d, error, df)
+        found[str(row["rival"]), str(row["method"])] = (-d, error, df)
+    return found
+
+
+def placed(
+    standings: dict[str, Standing], pairs: dict[tuple[str, str], tuple[float, float, float]]
+) -> dict[str, Standing]:
+    """Mark the best and what cannot be told apart from it, by paired intervals after Holm.
+
+    A method of which nothing is known beside the best keeps no mark.
+    """
+    ranked = [s for s in standings.values() if s.ranked]
+    if not ranked:
+        return standings
+    best = max(ranked, key=lambda s: s.pauc)
+    rivals = [s.method for s in ranked if (best.method, s.method) in pairs]
+    adjusted = holm([p_value(*pairs[best.method, name]) for name in rivals])
+    told = dict(zip(rivals, np.asarray(adjusted, dtype=float), strict=True))
+    marked = {}
+    for name, standing in standings.items():
+        place = BEST if name == best.method else ""
+        p = float(told.get(name, math.nan))
+        if p > 1.0 - LEVEL:
+            place = TIED
+        marked[name] = replace(standing, p_holm=p, place=place)
+    return marked
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What training for a band is worth: the method on that band, by what it was trained for."""
+
+    method: str
+    kind: str
+    league: str
+    dataset: str
+    band: tuple[float, float]
+    trained: dict[tuple[float, float], float]  # band trained for -> test pAUC on ``band``
+    gains: dict[tuple[float, float], tuple[float, float, float]]  # over training for that band
+    p_holm: dict[tuple[float, float], float]
+
+
+def worth(collected: Collected, reports: Reports) -> list[Worth]:
+    """A row a method, dataset and band of leagues with several bands; Holm over all its rows."""
+    b, a = collected.bands, collected.across
+    trained = {
+        str(row["experiment"]): (float(row["fpr_low"]), float(row["fpr_high"]))
+        for row in b[b.own_band].to_dict("records")
+    }
+    model = collected.summaries.groupby("experiment").model.first()
+    on_band = dict(list(b.groupby(["method", "league", "dataset", "fpr_low", "fpr_high"])))
+    rows = []
+    for key, part in a.groupby(["method", "league", "dataset", "experiment"], sort=True):
+        method, name, dataset, experiment = map(str, key)
+        band = trained[experiment]
+        gains = {
+            trained[str(row["rival_experiment"])]: (
+                float(row["difference"]), float(row["standard_error"]), float(row["df"]),
+            )
+            for row in part.to_dict("records")
+        }  # fmt: skip
+        adjusted = holm([p_value(*gain) for gain in gains.values()])
+        rows.append(
+            Worth(
+                method=method,
+                kind=LINEAR if model[experiment] == "linear" else NETWORK,
+                league=name,
+                dataset=dataset,
+                band=band,
+                trained={
+                    trained[str(row["experiment"])]: float(row["pauc"])
+                    for row in on_band[method, name, dataset, *band].to_dict("records")
+                },
+                gains=gains,
+                p_holm=dict(zip(gains, map(float, adjusted), strict=True)),
+            )
+        )
+    order = {m: reports.order(m) for m in {row.method for row in rows}}
+    return sorted(rows, key=lambda r: (order[r.method], r.band, r.league, r.dataset))
+
+
+def league_label(reports: Reports, method: str, labels: dict[str, str]) -> str:
+    """A method's name with the remark that goes with it."""
+    note = reports.notes.get(method, "")
+    return method_label(reports, method, labels) + (f" ({note})" if note else "")

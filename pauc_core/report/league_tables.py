@@ -1,0 +1,217 @@
+"""The league as tables: tasks by methods, what training for a band is worth, time to target."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from pauc_core.report.clock import all_targets
+from pauc_core.report.frames import PROVENANCE, Collected, Reports
+from pauc_core.report.layout import NOT_THE_PAPERS, Cell, Row, Table, listed, show
+from pauc_core.report.league import BEST, TIED, Standing, Task, Worth, band_label, league_label
+from pauc_core.report.verdicts import LEVEL
+
+Band = tuple[float, float]
+
+
+class LeagueTables:
+    """Makes the three tables from what was found."""
+
+    def __init__(
+        self,
+        collected: Collected,
+        reports: Reports,
+        tasks: list[Task],
+        worth: list[Worth],
+        times: pd.DataFrame,
+    ) -> None:
+        self.collected, self.reports = collected, reports
+        self.tasks, self.worth, self.times = tasks, worth, times
+        s = collected.summaries
+        self.labels = dict(zip(s.method, s.label.fillna(s.method), strict=True))
+
+    def all(self) -> list[Table]:
+        """Those that have something to show."""
+        made = [self.standings(), self.bands(), self.time()]
+        return [table for table in made if table.rows]
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Every time to target and every gain of training for a band, at full precision."""
+        gains = [
+            {
+                "method": row.method, "kind": row.kind, "league": row.league,
+                "dataset": row.dataset, "fpr_low": row.band[0], "fpr_high": row.band[1],
+                "trained_low": other[0], "trained_high": other[1],
+                "pauc": row.trained[row.band], "pauc_trained_for_other": row.trained[other],
+                "gain": gain, "standard_error": error, "df": df, "p_holm": row.p_holm[other],
+            }
+            for row in self.worth
+            for other, (gain, error, df) in row.gains.items()
+        ]  # fmt: skip
+        if not self.tasks:
+            return {}
+        return {"tables/league_gains": pd.DataFrame(gains), "tables/league_targets": self.times}
+
+    def label(self, method: str) -> str:
+        return league_label(self.reports, method, self.labels)
+
+    def methods(self, tasks: list[Task]) -> list[str]:
+        """Whoever ran somewhere, in the order of everywhere; what is not ranked comes last."""
+        found = {method for task in tasks for method in task.standings}
+        unranked = self.reports.unranked
+        return sorted(found, key=lambda m: (m in unranked, self.reports.order(m)))
+
+    def standings(self) -> Table:
+        methods = self.methods(self.tasks)
+        table = self._table("league", "Task", [self.label(m) for m in methods])
+        for task in self.tasks:
+            cells = [
+                _cell(task, task.standings[m]) if m in task.standings else Cell("") for m in methods
+            ]
+            block = f"{task.kind}, FPR in {band_label(task.band)}"
+            table.rows.append(Row(block, task.label, task.regime, cells))
+        if self.tasks:
+            table.rows.append(self._won(methods))
+        table.notes += [
+            "Test pAUC with its 95 % interval over seeds and test rows. Bold: the best, and what "
+            "cannot be told apart from it (tied) by paired intervals after Holm's adjustment over "
+            "the task's methods. Which one is best was seen on the same test rows.",
+        ]
+        below = [self.label(m) for m in methods if m in self.reports.unranked]
+        if below:
+            table.notes.append(
+                f"Not ranked: {'; '.join(below)}. Underlined where above the best of the others."
+            )
+        return self._noted(table)
+
+    def _won(self, methods: list[str]) -> Row:
+        """On how many tasks each method is the best or tied with it."""
+        cells = []
+        for method in methods:
+            ran = [t.standings[method] for t in self.tasks if method in t.standings]
+            won = sum(standing.place in (BEST, TIED) for standing in ran)
+            ranked = method not in self.reports.unranked
+            cells.append(
+                Cell(f"{won} of {len(ran)}", float(won), n=len(ran)) if ranked else Cell("")
+            )
+        return Row("all tasks", "best or tied with it on", "", cells)
+
+    def bands(self) -> Table:
+        every = sorted({band for row in self.worth for band in row.trained})
+        heads = [f"trained for {band_label(band)}" for band in every]
+        table = self._table("league_bands", "Scored on", [*heads, "datasets", "better", "worse"])
+        for method in dict.fromkeys(row.method for row in self.worth):
+            for band in every:
+                mine = [r for r in self.worth if (r.method, r.band) == (method, band)]
+                # A mean over other datasets for one band than for the next would compare these.
+                mine = [r for r in mine if set(r.trained) == set(every)]
+                if mine:
+                    table.rows.append(self._worth_row(method, band, every, mine))
+        table.notes.append(
+            "Mean test pAUC over datasets; the diagonal is in bold. Better, worse: datasets and "
+            "other bands on which training for the band is told apart from training for the other "
+            "(paired interval over seeds and test rows, Holm over a dataset's bands)."
+        )
+        return self._noted(table)
+
+    def _worth_row(self, method: str, band: Band, every: list[Band], mine: list[Worth]) -> Row:
+        cells = []
+        for trained in every:
+            values = [row.trained[trained] for row in mine]
+            mean = float(np.mean(values))
+            cells.append(Cell(show("test_pauc", mean), mean, n=len(values), best=trained == band))
+        told = [
+            row.gains[other][0]
+            for row in mine
+            for other in row.gains
+            if row.p_holm[other] <= 1 - LEVEL
+        ]
+        counts = (len(mine), sum(gain > 0 for gain in told), sum(gain < 0 for gain in told))
+        pairs = sum(len(row.gains) for row in mine)
+        texts = (str(counts[0]), f"{counts[1]} of {pairs}", f"{counts[2]} of {pairs}")
+        cells += [Cell(text, float(n)) for text, n in zip(texts, counts, strict=True)]
+        return Row(self.label(method), band_label(band), mine[0].kind, cells)
+
+    def time(self) -> Table:
+        targets = all_targets(self.reports)
+        heads = [target.label for target in targets]
+        table = self._table("league_time", "Method", [*heads, "CPU s of a run", "CPU s of tuning"])
+        for kind in dict.fromkeys(self.times.kind):
+            here = self.times[self.times.kind == kind]
+            for method in [m for m in self.methods(self.tasks) if m in set(here.method)]:
+                mine = here[here.method == method]
+                cells = [
+                    _solved(mine[(mine.measure == t.measure) & (mine.target == t.within)])
+                    for t in targets
+                ]
+                cells += self._seconds(mine)
+                extra = method in self.reports.unranked
+                table.rows.append(Row(kind, self.label(method), "", cells, extra))
+        table.notes.append(
+            "Tasks on which the target is reached in most seeds, of those the method ran on, and "
+            "in brackets the median factor over the fastest method there; a miss is infinite. The "
+            "clock stops while a run is looked at, and looks lie up to a factor of 1.5 apart. The "
+            "last columns: median over tasks of a whole run and of all trials before it."
+        )
+        without = {(t.experiment, t.dataset) for t in self.tasks} - set(
+            self.times[["experiment", "dataset"]].itertuples(index=False, name=None)
+        )
+        if without:
+            table.notes.append(
+                f"No targets are stored for {len(without)} of {len(self.tasks)} tasks (make "
+                "targets)."
+            )
+        return self._noted(table)
+
+    def _seconds(self, mine: pd.DataFrame) -> list[Cell]:
+        tasks = mine.drop_duplicates(["experiment", "dataset"])
+        runs = [
+            float(self.collected.runs(*key).seconds.astype(float).median())
+            for key in tasks[["experiment", "dataset", "method"]].itertuples(index=False, name=None)
+        ]
+        found = (float(np.median(runs)), float(tasks.tuning_seconds.median()))
+        return [Cell(show("cpu_seconds", x) or "0", x, n=len(tasks)) for x in found]
+
+    def _table(self, name: str, stub: str, columns: list[str]) -> Table:
+        title = self.reports.league["tables"][name]
+        return Table(name, title, stub, columns, line="not ranked")
+
+    def _noted(self, table: Table) -> Table:
+        found: dict[str, list[str]] = {}
+        for task in self.tasks:
+            found.setdefault(task.provenance, []).append(task.dataset)
+        table.provenance = list(found)
+        if "generated" in found:
+            table.warnings.append(f"{listed(found['generated'])}: {NOT_THE_PAPERS['generated']}")
+        for whose, names in found.items():
+            table.notes.append(f"Measured on {PROVENANCE[whose]}: {listed(names)}.")
+        return table
+
+
+def _cell(task: Task, standing: Standing) -> Cell:
+    text = show("test_pauc", standing.pauc)
+    if math.isfinite(standing.low):
+        text += f" [{standing.low:.4f}, {standing.high:.4f}]"
+    if standing.seeds < standing.runs:
+        text += f" [{standing.seeds} of {standing.runs}]"
+    return Cell(
+        text + (f" {TIED}" if standing.place == TIED else ""),
+        standing.pauc,
+        n=standing.seeds,
+        best=standing.place in (BEST, TIED),
+        above=task.above(standing),
+        stale=standing.stale,
+        key="|".join((task.experiment, task.dataset, standing.method)),
+    )
+
+
+def _solved(rows: pd.DataFrame) -> Cell:
+    if rows.empty:
+        return Cell("")
+    solved = rows[np.isfinite(rows.seconds)]
+    text = f"{len(solved)} of {len(rows)}"
+    factor = float(solved.factor.median()) if len(solved) else math.nan
+    text += f" ({factor:.3g})" if len(solved) else ""
+    return Cell(text, len(solved) / len(rows), n=len(rows))

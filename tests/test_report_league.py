@@ -1,0 +1,356 @@
+"""The league: ties, what training for a band is worth, time to target, and a rival of one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy.special import expit, logit
+from scipy.stats import t as student
+
+from pauc_core.data.prepare import prepare
+from pauc_core.repeats import holm
+from pauc_core.report import league_page
+from pauc_core.report.clock import OBJECTIVE, PAUC, Target, factors, profile, time_to, times
+from pauc_core.report.frames import load_collected
+from pauc_core.report.league import BEST, TIED, Standing, interval, league, placed, worth
+from pauc_core.report.league_tables import LeagueTables
+from pauc_core.report.report import build_report, write_report
+from pauc_core.suite.collect import collect
+from pauc_core.suite.columns import ColumnError
+from pauc_core.suite.configuration import load
+from pauc_core.suite.run_spec import run_of
+from pauc_core.suite.runner import run_seeds
+from pauc_core.suite.targets import COLUMNS, add_targets, read_targets, reference_targets
+from tests.collected_fixture import write_collected
+
+ROOT = Path(__file__).parents[1]
+WIDE, LOW = (0.05, 0.5), (0.0, 0.3)
+
+
+def standing(method: str, pauc: float, **changes) -> Standing:
+    given = {"low": math.nan, "high": math.nan, "seeds": 5, "runs": 5, "ranked": True}
+    return Standing(method=method, pauc=pauc, **{**given, "stale": False, **changes})
+
+
+def marks(standings: list[Standing], pairs: dict) -> dict[str, str]:
+    both = {**pairs, **{(b, a): (-d, e, n) for (a, b), (d, e, n) in pairs.items()}}
+    return {name: s.place for name, s in placed({s.method: s for s in standings}, both).items()}
+
+
+def test_who_cannot_be_told_from_the_best_is_tied_after_holm():
+    each = [standing(name, value) for name, value in (("a", 0.9), ("b", 0.89), ("c", 0.8))]
+    # Alone the gap of b has p = 0.03; after Holm over two rivals, 0.06 or less as c's is smaller.
+    gap = float(student.ppf(1 - 0.015, 20))
+    pairs = {("a", "b"): (gap, 1.0, 20.0), ("a", "c"): (9.0, 1.0, 20.0)}
+    assert marks(each, pairs) == {"a": BEST, "b": "", "c": ""}
+    pairs["a", "c"] = (gap, 1.0, 20.0)
+    assert holm([0.03, 0.03])[0] == pytest.approx(0.06)
+    assert marks(each, pairs) == {"a": BEST, "b": TIED, "c": TIED}
+
+
+def test_one_seed_ties_with_everyone_and_who_was_never_compared_has_no_mark():
+    each = [standing(name, value) for name, value in (("a", 0.9), ("b", 0.5), ("c", 0.8))]
+    assert marks(each, {("a", "b"): (0.4, math.inf, 0.0)}) == {"a": BEST, "b": TIED, "c": ""}
+
+
+def test_what_is_not_ranked_is_never_best():
+    each = [standing("a", 0.9), standing("trees", 0.95, ranked=False)]
+    assert marks(each, {("a", "trees"): (-0.05, 0.001, 9.0)}) == {"a": BEST, "trees": ""}
+
+
+def test_intervals_lie_on_the_logit_scale():
+    low, high = interval(0.9, 0.02, 7.0)
+    reach = student.ppf(0.975, 7.0) * 0.02 / (0.9 * 0.1)
+    assert (low, high) == pytest.approx((expit(logit(0.9) - reach), expit(logit(0.9) + reach)))
+    assert all(math.isnan(x) for x in interval(0.9, math.inf, 0.0))
+    assert all(math.isnan(x) for x in interval(1.0, 0.0, 5.0))
+
+
+# ---- the clock ------------------------------------------------------------------------------
+
+
+def looks(paucs, objectives) -> dict[str, np.ndarray]:
+    given = {"pauc_valid": paucs, "objective": objectives, "seconds": np.arange(len(paucs)) + 0.5}
+    return {name: np.array(values, dtype=float) for name, values in given.items()}
+
+
+def test_the_first_look_that_reaches_a_target_counts_and_a_miss_is_infinite():
+    level = {"pauc_valid": 0.9, "objective_start": 0.7, "objective_best": 0.2}
+    seen = looks([0.5, 0.89, 0.7, 0.91], [0.7, 0.4, 0.25, 0.19])
+    assert time_to(seen, Target(PAUC, 0.01), level) == 1.5
+    assert time_to(seen, Target(PAUC, 0.002), level) == 3.5
+    assert time_to(seen, Target(OBJECTIVE, 0.1), level) == 2.5  # 0.05 / 0.5
+    assert time_to(seen, Target(OBJECTIVE, 0.01), level) == 3.5  # lower than the reference
+    assert time_to(looks([0.5], [0.7]), Target(PAUC, 0.01), level) == math.inf
+    assert time_to(looks([], []), Target(PAUC, 0.01), level) == math.inf
+
+
+def race(seconds: dict[str, list[float]]) -> pd.DataFrame:
+    """A row a method and task; NaN: the method did not run there."""
+    rows = [
+        {"experiment": "e", "dataset": f"d{i}", "measure": PAUC, "target": 0.01, "method": m,
+         "seconds": s}
+        for m, each in seconds.items()
+        for i, s in enumerate(each)
+        if not math.isnan(s)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def share_within(frame: pd.DataFrame, method: str, factor: float) -> float:
+    """One task after the other: slow and obvious."""
+    solved, ran = 0, 0
+    for _, task in frame.groupby("dataset"):
+        mine = task[task.method == method].seconds
+        if len(mine):
+            ran += 1
+            best = task.seconds.min()
+            solved += bool(math.isfinite(mine.iloc[0]) and mine.iloc[0] <= factor * best)
+    return solved / ran
+
+
+@pytest.mark.parametrize("without", [None, "a"])
+def test_a_profile_is_the_share_of_tasks_within_a_factor_of_the_fastest(without):
+    inf = math.inf
+    frame = race({
+        "a": [1.0, 2.0, inf, 4.0, inf], "b": [3.0, 1.0, 5.0, inf, inf],
+        "c": [2.0, inf, math.nan, 3.0, inf],
+    })  # fmt: skip
+    frame = frame[frame.method != without]
+    curves = profile(frame)
+    assert set(curves) == {"a", "b", "c"} - {without}
+    for method, (found, shares, ran) in curves.items():
+        assert ran == (4 if method == "c" else 5)
+        for factor in (1.0, 1.3, 2.0, 3.5, 100.0):
+            share = shares[np.searchsorted(found, factor, side="right") - 1] if len(found) else 0.0
+            share = share if len(found) and factor >= found[0] else 0.0
+            assert share == pytest.approx(share_within(frame, method, factor))
+    missed = ~np.isfinite(frame.seconds)
+    assert np.isinf(factors(frame)[missed]).all()
+
+
+def references(pauc: float = 0.9, seeds=(0, 1)) -> tuple[pd.DataFrame, ...]:
+    key = {"experiment": "e", "dataset": "d", "chosen_by": "validation"}
+    runs, rows = [], []
+    for method, gain in (("exact_lbfgs", 0.0), ("dca", 0.05)):
+        for seed in seeds:
+            run = {**key, "method": method, "seed": seed, "model": "linear"}
+            runs.append({**run, "pauc_valid": pauc + gain, "data_checksum": "f" * 64})
+            rows += [
+                {**run, "step": i, "objective": value} for i, value in enumerate((0.7, 0.1, 0.2))
+            ]
+    return pd.DataFrame(runs), pd.DataFrame(rows), pd.DataFrame({"experiment": ["e"]})
+
+
+NAMES = {"linear": "exact_lbfgs", "network": "agd_sbcd_deep"}
+
+
+def test_targets_are_the_reference_runs_and_no_rivals():
+    found = reference_targets(*references(), NAMES)
+    assert list(found.seed) == [0, 1]
+    assert set(found.reference) == {"exact_lbfgs"}
+    row = found.iloc[0]
+    assert (row.pauc_valid, row.objective_start, row.objective_best) == (0.9, 0.7, 0.1)
+    summaries, traces, _ = references()
+    nothing = pd.DataFrame({"experiment": ["another"]})
+    assert reference_targets(summaries, traces, nothing, NAMES).empty
+
+
+def test_a_stored_target_stays_whatever_the_reference_does_later(tmp_path):
+    path = tmp_path / "targets/default.csv"
+    assert read_targets(path).empty
+    assert add_targets(path, reference_targets(*references(0.9), NAMES)) == 2
+    before = path.read_text()
+    assert add_targets(path, reference_targets(*references(0.99), NAMES)) == 0
+    assert path.read_text() == before
+    assert add_targets(path, reference_targets(*references(0.99, seeds=(0, 1, 2)), NAMES)) == 1
+    assert read_targets(path).pauc_valid.tolist() == [0.9, 0.9, 0.99]
+
+
+def test_two_targets_for_one_run_are_refused(tmp_path):
+    path = tmp_path / "default.csv"
+    add_targets(path, reference_targets(*references(), NAMES))
+    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    with pytest.raises(ColumnError, match="two targets for e/d/0"):
+        read_targets(path)
+    path.write_text("experiment,dataset\n")
+    with pytest.raises(ColumnError, match="expected"):
+        read_targets(path)
+
+
+# ---- a rival of one file and one line, from the configuration to the page ---------------------
+
+RIVAL = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pauc_core.solver import State
+
+
+@dataclass(kw_only=True)
+class Mean(State):
+    w: np.ndarray
+
+    def iterates(self):
+        return {"scored": self.w}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rival:
+    """The difference of the classes' means."""
+
+    goals: ClassVar[frozenset] = frozenset({"pauc"})
+    models: ClassVar[frozenset] = frozenset({"linear"})
+
+    def init(self, problem, rng):
+        return Mean(w=problem.model.start(rng))
+
+    def step(self, problem, state, rng):
+        train = problem.train
+        y = train.labels
+        state.w = problem.model.pull(train, np.where(y, 1 / y.sum(), -1 / (~y).sum()))
+        state.epochs += 1
+        state.finished = True
+        return state
+'''
+LINE = {
+    "use": "one_file_rival:Rival", "label": "Rival", "joins": "linear",
+    "note": "trained for nothing",
+}  # fmt: skip
+RAN = ("exact_lbfgs", "logistic_regression", "boosted_trees", "rival")
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory):
+    """What is configured with one line more, a few methods of its league run, and the report."""
+    root = tmp_path_factory.mktemp("league")
+    patch = pytest.MonkeyPatch()
+    for name in ("config", "workflow/schemas"):
+        shutil.copytree(ROOT / name, root / name)
+    (root / "one_file_rival.py").write_text(RIVAL)
+    patch.syspath_prepend(str(root))
+    with (root / "config/methods.yaml").open("a") as file:
+        file.write("\n" + yaml.safe_dump({"rival": LINE}))
+    suite = load(root, {"scale": "default", "results": "results", "raw": "raw"})
+    scale = root / "results/default"
+    data = scale / "data/breast-cancer"
+    prepare("breast-cancer", suite.entry("breast-cancer"), root / "raw", data)
+    paths = []
+    for name in ("league-gen", "league-gen-030"):
+        experiment = dataclasses.replace(suite.experiments[name], epochs=5)
+        for method in [m for m in experiment.methods if m in RAN]:
+            out = scale / f"runs/{name}/breast-cancer/{method}/seeds-0-1"
+            run = run_of(suite, experiment, "breast-cancer", method)
+            run_seeds(run, run.params, [0, 1], data, out)
+            paths.append(out / "summary.jsonl")
+    collect(
+        paths, [], [data / "meta.json"], scale / "collected", scale="default", settings={},
+        root=root, leagues=suite.leagues(),
+    )  # fmt: skip
+    collected = load_collected(scale / "collected")
+    targets = root / "config/targets/default.csv"
+    frames = (collected.summaries, collected.traces, collected.bands)
+    targets.unlink(missing_ok=True)
+    add_targets(targets, reference_targets(*frames, NAMES))
+    report = build_report(scale / "collected", ROOT / "reference", root / "config/reports.yaml")
+    write_report(report, scale)
+    yield scale, report
+    patch.undo()
+
+
+def test_a_rival_of_one_line_is_in_every_table(joined):
+    scale, report = joined
+    for name in ("league", "league_bands", "league_time"):
+        for ending in ("csv", "md", "tex"):
+            text = (scale / f"tables/{name}.{ending}").read_text()
+            assert "Rival (trained for nothing)" in text, f"{name}.{ending}"
+    assert {task.band for task in report.league.tasks} == {WIDE, LOW}
+    assert all(set(task.standings) == set(RAN) for task in report.league.tasks)
+    gains = pd.read_csv(scale / "tables/league_gains.csv")
+    assert set(gains[gains.method == "rival"].fpr_low) == {0.0, 0.05}
+    # It is not trained for any band: the scores are the same, and so is what they are worth.
+    assert (gains[gains.method == "rival"].gain == 0.0).all()
+
+
+def test_a_rival_of_one_line_is_in_the_profile_and_on_the_page(joined):
+    scale, report = joined
+    times_of = pd.read_csv(scale / "tables/league_targets.csv")
+    assert "rival" in set(times_of.method)
+    assert "rival" in profile(report.league.times)
+    assert (scale / "figures/profile.png").stat().st_size > 10_000
+    payload = league_page.payload(report.league)
+    assert all("rival" in task["pauc-0.02"] for task in payload["times"].values())
+    page = (scale / "report/index.html").read_text()
+    assert '<section id="league">' in page
+    assert "Rival (trained for nothing)" in page
+    json.dumps(payload, allow_nan=False)
+
+
+def test_objective_targets_are_for_methods_that_minimise_it(joined):
+    _, report = joined
+    clock = report.league.times
+    assert set(clock[clock.measure == OBJECTIVE].method) == {"exact_lbfgs"}
+    own = clock[(clock.measure == PAUC) & (clock.method == "exact_lbfgs")]
+    assert np.isfinite(own.seconds).all(), "the reference reaches what it reached"
+
+
+def test_targets_of_other_data_do_not_count(joined):
+    _, report = joined
+    stored = report.targets.assign(data_checksum="0" * 12)
+    found = times(report.collected, report.reports, report.league.tasks, stored)
+    assert found.empty
+    nothing = pd.DataFrame(columns=COLUMNS)
+    tables = LeagueTables(
+        report.collected, report.reports, report.league.tasks, report.league.worth, found
+    )
+    assert times(report.collected, report.reports, report.league.tasks, nothing).empty
+    assert [table.name for table in tables.all()] == ["league", "league_bands"]
+    assert league_page.section(tables)["targets"] == []
+
+
+def test_the_diagonal_is_what_the_runs_for_the_band_score_on_it(joined):
+    _, report = joined
+    (table,) = [t for t in report.league.all() if t.name == "league_bands"]
+    rows = {(row.block, row.label): row for row in table.rows}
+    for task in report.league.tasks:
+        for method, found in task.standings.items():
+            band = f"[{task.band[0]:g}, {task.band[1]:g}]"
+            cells = rows[report.league.label(method), band].cells
+            place = sorted([LOW, WIDE]).index(task.band)
+            assert cells[place].best
+            assert cells[place].mean == pytest.approx(found.pauc)
+            assert not cells[1 - place].best
+
+
+def test_better_and_worse_are_counted_where_they_are_told_apart(joined):
+    _, report = joined
+    (first, *_) = worth(report.collected, report.reports)
+    other = next(iter(first.gains))
+    told = {
+        "better": dataclasses.replace(first, gains={other: (0.1, 0.01, 9)}, p_holm={other: 0.01}),
+        "worse": dataclasses.replace(first, gains={other: (-0.1, 0.01, 9)}, p_holm={other: 0.01}),
+        "same": dataclasses.replace(first, gains={other: (0.1, 0.01, 9)}, p_holm={other: 0.06}),
+    }
+    for names, wanted in ((["better"], (1, 0)), (["worse", "same"], (0, 1)), (["same"], (0, 0))):
+        rows = [told[name] for name in names]
+        made = report.league._worth_row(first.method, first.band, sorted(first.trained), rows)
+        assert (made.cells[-2].mean, made.cells[-1].mean) == wanted, names
+
+
+def test_without_a_league_nothing_is_shown(tmp_path):
+    folder = write_collected(tmp_path / "collected", seeds=1)
+    report = build_report(folder, ROOT / "reference", ROOT / "config/reports.yaml")
+    assert league(report.collected, report.reports) == []
+    assert report.league.all() == []
+    assert "profile" not in report.reports.figures
+    assert '<section id="league">' not in report.page
