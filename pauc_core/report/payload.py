@@ -92,7 +92,7 @@ def runs(collected: Collected) -> dict[str, Any]:
         entries = []
         for row in part.sort_values("seed").to_dict("records"):
             text = str(row["versions"])
-            entry = {name: rounded(row[name], 6) for name in RUN_FIELDS}
+            entry = {name: rounded(row[name]) for name in RUN_FIELDS}
             entries.append({**entry, "versions": versions.setdefault(text, len(versions))})
         whose = str(part.provenance.iloc[0])
         found[key_of(key)] = {"data": PROVENANCE.get(whose, whose), "seeds": entries}
