@@ -26,6 +26,17 @@ help:
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
 	@echo "make explain RUN=experiment/dataset/method[/seed] [SCALE=open]    where a number comes from"
 	@echo "make check-baseline USE=module:Class [IN=folder]    the contract tests on a method of your own"
+	@echo "make docs         the documentation as a site, below build/site"
+	@echo
+	@echo "make setup        .venv with the exact versions of requirements.lock"
+	@echo "make lint         format, style, types, the workflow's own linter"
+	@echo "make fuzz [CASES=50000]    new bad inputs for every reader"
+	@echo "make test-slurm   the workflow on an emulated cluster"
+	@echo "make reliability  kills, faults and bad input, counted in docs/reliability.md"
+	@echo "make published    tables, figures and page of results/published, from its frames"
+	@echo "make readme       the README's findings and docs/results.md, from results/published"
+	@echo "make targets [SCALE=open]    the league's targets, from reference runs"
+	@echo "make clean        what make reproduce and the tools left behind; .venv stays"
 
 setup: $(STAMP)
 
@@ -93,6 +104,14 @@ targets: $(STAMP)
 
 readme: $(STAMP)
 	$(BIN)/python -m pauc_core.report.readme README.md docs/results.md results/published
+
+# The tools have a venv of their own: they would move versions that requirements.lock pins.
+.PHONY: docs
+docs: $(STAMP)
+	$(BIN)/pytest tests/test_docs.py
+	test -e .venv-docs/.complete || { $(PYTHON) -m venv --clear .venv-docs && $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' | .venv-docs/bin/pip install --quiet -r /dev/stdin && touch .venv-docs/.complete; }
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+	@echo "Done. Open build/site/index.html"
 
 # New cases every time; `make test` has 2,000 fixed ones.
 fuzz: $(STAMP)

@@ -7,11 +7,13 @@ from pathlib import Path
 # Snakemake puts the Snakefile's folder first on this process's path but last on a script's, where an
 # installed pauc_core would come before the one whose digests are taken here, and guests would be
 # found by grace. A job on a cluster reads this file too.
-given = filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
+ROOT = Path(str(workflow.current_basedir)).resolve().parents[1]
+given = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
 os.environ.update(PYTHONPATH=os.pathsep.join(given))
 
 from pauc_core.suite.provenance import code_digest, run_digest
 from pauc_core.suite import columns, configuration, failures, lifetime, run_spec
+from pauc_core.suite.served import Packed
 from pauc_core.suite.yaml_files import ConfigurationError, read_mapping
 
 
@@ -24,7 +26,6 @@ wildcard_constraints:
     last=r"\d+",
 
 
-ROOT = Path(workflow.basedir)
 # Snakemake starts a script's interpreter unquoted: every job would die without saying why.
 for place in (ROOT, Path.cwd(), Path(sys.executable).parent):
     if any(mark.isspace() for mark in str(place)):
@@ -115,6 +116,12 @@ def trial(wildcards):
     """What is tuned."""
     experiment = SUITE.experiments[wildcards.experiment]
     return run_spec.trial_of(SUITE, experiment, wildcards.dataset, wildcards.method)
+
+
+def packed(spec):
+    """The same for a job: its process unpacks it only where it does the work itself."""
+    kind = "linear" if spec.experiment.model == "linear" else "network"
+    return Packed(spec, kind if spec.experiment.threads == 1 else None)
 
 
 def tuned_input(wildcards, method):
