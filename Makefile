@@ -127,5 +127,6 @@ test-slurm: $(STAMP)
 	@echo "On Linux as root this installs slurm-wlm and munge with apt-get, if missing." >&2
 	$(BIN)/pytest -rs tests/test_slurm.py
 
+# What was measured is kept in results/reliability; PARTS='guests settings' measures these (again).
 reliability: $(STAMP)
-	$(BIN)/python -m tests.reliability docs/reliability.md
+	$(BIN)/python -m tests.reliability docs/reliability.md README.md $(if $(PARTS),--parts $(PARTS))

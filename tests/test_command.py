@@ -61,6 +61,19 @@ def test_fit_then_score(folder: Path, capsys):
     assert not list(folder.glob(".part-*"))
 
 
+def test_a_clean_table_gives_the_model_of_its_frame(folder: Path):
+    assert main(fit_line()) == 0
+    train = pd.read_csv("train.csv")
+    hand = PartialAUCClassifier(0.05, 0.5, random_state=0)
+    hand.fit(
+        train[["age", "dose", "noise"]], train["y"] == "sick", groups=train["patient"].astype(str)
+    )
+    model = PartialAUCClassifier.load("model.npz")
+    np.testing.assert_array_equal(model.coef_, hand.coef_)
+    np.testing.assert_array_equal(model.intercept_, hand.intercept_)
+    assert list(model.feature_names_in_) == ["age", "dose", "noise"]
+
+
 def test_the_threshold_of_predict_is_0_and_scores_at_a_threshold_are_refused(folder: Path, capsys):
     """A threshold just above a negative's score 0 was printed as 4.941e-324."""
     frame = pd.DataFrame({"x": [0.0, 1.0] * 100, "y": [0] * 100 + [1] * 100})
@@ -99,7 +112,8 @@ def test_libsvm_in_and_out(folder: Path, capsys):
         dump_svmlight_file(
             frame[["age", "dose", "noise"]].to_numpy(), labels, name, zero_based=False
         )
-    assert main(["fit", "train.txt", "--quiet", "-o", "model.npz"]) == 0
+    line = ["fit", "train.txt", "--positive", "1", "--quiet", "-o", "model.npz"]
+    assert main(line) == 0
     assert main(["score", "model.npz", "test.txt", "--roc", "r.png"]) == 0
     assert "positive class    1" in capsys.readouterr().out
     assert (folder / "r.png").exists()
@@ -111,6 +125,17 @@ def test_progress_is_shown_unless_quiet(folder: Path, capsys):
     assert "held-out pAUC" in capsys.readouterr().err
     assert main(fit_line()) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_an_interrupted_fit_leaves_nothing(folder: Path, capsys, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PartialAUCClassifier, "fit", interrupted)
+    before = sorted(folder.iterdir())
+    assert main(fit_line()) == 130
+    assert capsys.readouterr().err == "pauc: Interrupted; nothing was written.\n"
+    assert sorted(folder.iterdir()) == before
 
 
 def test_few_negatives_warn_in_one_line(folder: Path, capsys):

@@ -45,20 +45,20 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A folder with the files, and the names, that the pages take as the reader's own."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    y = np.arange(400) % 5 == 0
-    x = rng.standard_normal((400, 4)) + 1.2 * y[:, None]
+    y = np.arange(800) % 5 == 0
+    x = rng.standard_normal((800, 4)) + 1.2 * y[:, None]
     for name, rows in {
-        "train": slice(0, 300),
-        "test": slice(300, 400),
-        "mine": slice(0, 400),
+        "train": slice(0, 600),
+        "test": slice(600, 800),
+        "mine": slice(0, 800),
     }.items():
         columns = np.column_stack([x, y, np.arange(len(y)) // 4])[rows]
         np.savetxt(f"{name}.csv", columns, delimiter=",", header="a,b,c,d,y,patient", comments="")
-    first, second = (x[300:] @ rng.random(4) for _ in range(2))
+    first, second = (x[600:] @ rng.random(4) for _ in range(2))
     return {
-        "__name__": "page", "X": x, "y": y.astype(int), "X_train": x[:300], "y_train": y[:300],
-        "X_test": x[300:], "y_test": y[300:], "scores": first, "scores_new": first,
-        "scores_old": second, "patients": np.arange(300, 400) // 4,
+        "__name__": "page", "X": x, "y": y.astype(int), "X_train": x[:600], "y_train": y[:600],
+        "X_test": x[600:], "y_test": y[600:], "scores": first, "scores_new": first,
+        "scores_old": second, "patients": np.arange(600, 800) // 4,
     }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_entries_shown_are_entries_that_work(given: dict[str, Any]) -> None:
     for name in ("new", "gradient_descent"):
         assert set(shown[name]) == {"use", "label", "params"}
     loaded = load_table("mine", {**shown["mine"], "label": "y"}, Path())
-    assert loaded.y.sum() == 80
+    assert loaded.y.sum() == 160
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])

@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ NAMES = {
     "reports": {"source", "form", "metric", "metrics", "methods", "lines", "panels", "x", "rival",
                 "method", "columns", "experiment", "marker", "line", "colour"},
 }  # fmt: skip
+SCHEMAS = ROOT / "workflow/schemas"
+RANGED = set(yaml.safe_load((SCHEMAS / "hyperparameters.schema.yaml").read_text())["properties"])
 Steps = tuple[Any, ...]
 
 
@@ -70,8 +73,8 @@ def at(tree: Any, steps: Steps) -> Any:
     return tree
 
 
-def mistakes(file: str) -> Iterator[tuple[str, Any]]:
-    """What is wrong, and the file's content with it."""
+def mistakes(file: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is wrong, and what makes the file's content with it."""
     whole = yaml.safe_load((ROOT / f"config/{file}.yaml").read_text())
 
     def changed(steps: Steps, value: Any) -> Any:
@@ -79,34 +82,39 @@ def mistakes(file: str) -> Iterator[tuple[str, Any]]:
         at(content, steps[:-1])[steps[-1]] = value
         return content
 
+    def misspelt(steps: Steps, key: str) -> Any:
+        content = copy.deepcopy(whole)
+        place = at(content, steps)
+        place[f"{key}x"] = place.pop(key)
+        return content
+
     for steps, value in leaves(whole):
         where, words = ".".join(map(str, steps)), {str(step) for step in steps}
         if READ & words or value is None:
             continue
         if isinstance(value, bool):
-            yield f"{where}: a number for yes or no", changed(steps, 3)
+            yield f"{where}: a number for yes or no", partial(changed, steps, 3)
         elif isinstance(value, int | float) and not LABELS & words:
-            yield f"{where}: a word for a number", changed(steps, "many")
-            yield f"{where}: not a number", changed(steps, float("nan"))
-            yield f"{where}: less than nothing", changed(steps, -7)
+            yield f"{where}: a word for a number", partial(changed, steps, "many")
+            yield f"{where}: not a number", partial(changed, steps, float("nan"))
+            # A parameter that is its method's own affair may be negative.
+            if not {"params", "grid", "grids"} & words or RANGED & words:
+                yield f"{where}: less than nothing", partial(changed, steps, -7)
         elif isinstance(value, str):
             if not LABELS & words:
-                yield f"{where}: a list for a word", changed(steps, [[value]])
+                yield f"{where}: a list for a word", partial(changed, steps, [[value]])
             last = next(str(step) for step in reversed(steps) if isinstance(step, str))
             if last in NAMES[file]:
-                yield f"{where}: a name that nothing has", changed(steps, f"{value}x")
+                yield f"{where}: a name that nothing has", partial(changed, steps, f"{value}x")
     for steps, mapping in mappings(whole):
         where, words = ".".join(map(str, steps)) or "(top)", {str(step) for step in steps}
         if (READ | CLASSES) & words or steps in GIVEN_NAMES.get(file, ()):
             continue
         for key in mapping:
-            content = copy.deepcopy(whole)
-            place = at(content, steps)
-            place[f"{key}x"] = place.pop(key)
-            yield f"{where}: {key} misspelt", content
+            yield f"{where}: {key} misspelt", partial(misspelt, steps, key)
     text = (ROOT / f"config/{file}.yaml").read_text()
     for key in whole:
-        yield f"{key}: twice", f"{text}\n{key}: {{}}\n"
+        yield f"{key}: twice", partial(str, f"{text}\n{key}: {{}}\n")
 
 
 def outcome(root: Path, file: str, content: Any) -> str:
@@ -141,7 +149,8 @@ def sample(count: int, seed: int = 0) -> list[tuple[str, str, Any]]:
     rng = random.Random(seed)
     chosen = []
     for number, file in enumerate(FILES):
-        found = [(file, what, content) for what, content in mistakes(file)]
+        found = list(mistakes(file))
         rng.shuffle(found)
-        chosen += found[: (count - len(chosen)) // (len(FILES) - number)]
+        share = (count - len(chosen)) // (len(FILES) - number)
+        chosen += [(file, what, make()) for what, make in found[:share]]
     return chosen

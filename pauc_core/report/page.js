@@ -185,7 +185,15 @@
     title.id = "provenance-title";
     title.textContent = `${experiment} / ${dataset} / ${(data.methods[method] || {}).label || method}`;
     body.append(title);
-    if (!cell) { body.append(`A count of the dataset, not of a run; checksum of its arrays: ${data.checksums[dataset] || "unknown"}`); at("provenance").showModal(); return; }
+    const command = document.createElement("p"), code = document.createElement("code");
+    code.textContent = `make explain RUN=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
+    command.append(code);
+    if (!cell) {
+      body.append(...(method ? ["Where this number comes from is told by:", command]
+        : [`A count of the dataset, not of a run; checksum of its arrays: ${data.checksums[dataset] || "unknown"}`]));
+      at("provenance").showModal();
+      return;
+    }
     const table = document.createElement("table"), box = document.createElement("div");
     Object.assign(box, { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Runs" });
     box.append(table);
@@ -198,10 +206,6 @@
     facts.className = "note";
     facts.textContent = `Data: ${cell.data}; ${text(first.n_train_pos)} positives and ${text(first.n_train_neg)} negatives to train on, ${text(first.n_test)} test rows. ` +
       [...new Set(cell.seeds.map((s) => data.runs.versions[s.versions]))].join(" | ");
-    const command = document.createElement("p");
-    const code = document.createElement("code");
-    code.textContent = `make explain RUN=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
-    command.append(code);
     body.append(box, facts, command);
     at("provenance").showModal();
   }

@@ -156,6 +156,7 @@ def render(
         pictures=[
             {"name": name, "title": reports.figures[name]["title"], **embedded(png)}
             for name, png in pictures.items()
+            if reports.figures[name].get("form") != "profile"  # the league draws it itself
         ],
         comparison=comparison,
         compared=seen.compared(comparison),

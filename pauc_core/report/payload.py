@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def runs(collected: Collected) -> dict[str, Any]:
         entries = []
         for row in part.sort_values("seed").to_dict("records"):
             text = str(row["versions"])
-            entry = {name: rounded(row[name], 7) for name in RUN_FIELDS}
+            entry = {name: rounded(row[name]) for name in RUN_FIELDS}
             entries.append({**entry, "versions": versions.setdefault(text, len(versions))})
         whose = str(part.provenance.iloc[0])
         found[key_of(key)] = {"data": PROVENANCE.get(whose, whose), "seeds": entries}
@@ -169,8 +170,21 @@ def tasks(collected: Collected, reports: Reports) -> list[str]:
     return [t for t in dict.fromkeys(known) if t in found] + [t for t in found if t not in known]
 
 
+def with_details(collected: Collected, reports: Reports) -> Collected:
+    """Without runs that the league alone shows: their curves would fill half of the page."""
+    named = {source.experiment for source in reports.sources.values()}
+    left_out = set(collected.bands.experiment) - named
+    frames = {
+        name: frame[~frame.experiment.isin(left_out)]
+        for name in ("summaries", "traces", "roc", "trials")
+        for frame in [getattr(collected, name)]
+    }
+    return replace(collected, **frames)
+
+
 def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
     """Everything the page's script reads."""
+    detailed = with_details(collected, reports)
     return {
         "scale": reports.scale,
         "checksums": dict(
@@ -178,10 +192,10 @@ def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
         ),
         "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
-        "curves": curves(collected),
+        "curves": curves(detailed),
         "lowest": {key_of(key): float(v) for key, v in lowest(collected.traces).items()},
-        "roc": roc(collected),
+        "roc": roc(detailed),
         "bands": bands(collected),
-        "runs": runs(collected),
-        "trials": trials(collected),
+        "runs": runs(detailed),
+        "trials": trials(detailed),
     }

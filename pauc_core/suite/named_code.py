@@ -22,6 +22,13 @@ from pauc_core.suite.yaml_files import ConfigurationError, unknown
 
 # Kinds of entries that no loader reads: features made by a network, and a network's weights.
 KINDS = (*dict.fromkeys((*LOADERS, *MADE_IN_PREPARE)), "weights")
+KINDS_OF: dict[str, Any] = {
+    "int": int,
+    "float": int | float,
+    "str": str,
+    "bool": bool,
+    "None": type(None),
+}
 
 
 def check_names(suite: Suite) -> None:
@@ -76,19 +83,25 @@ def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
     known = set(cls.__dataclass_fields__)
     overlay = f"config/scales/{suite.scale}.yaml"
     for place, key, given in (
-        ("config/methods.yaml", f"{name}.params", suite.methods[name].get("params", {})),
-        (overlay, f"experiments.{experiment.name}.params.{name}", experiment.params.get(name, {})),
+        ("config/methods.yaml", f"{name}.params", _each(suite.methods[name].get("params", {}))),
+        (
+            overlay,
+            f"experiments.{experiment.name}.params.{name}",
+            _each(experiment.params.get(name, {})),
+        ),
         (
             overlay if name in experiment.grids else "config/methods.yaml",
             f"experiments.{experiment.name}.grids.{name}"
             if name in experiment.grids
             else f"{name}.grid",
-            [param for grid in suite.stages(experiment, name) for param in grid],
+            {k: v for grid in suite.stages(experiment, name) for k, v in grid.items()},
         ),
     ):
-        for param in given:
+        for param, values in given.items():
             if param not in known:
                 raise unknown(place, key, param, sorted(known))
+            for value in values:
+                _check_type(f"{place}: {key}.{param}", cls.__dataclass_fields__[param].type, value)
     params = suite.fit_params(experiment, name)
     for grid in suite.stages(experiment, name):
         params.update({param: values[0] for param, values in grid.items()})
@@ -99,6 +112,22 @@ def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
             f"config/methods.yaml: {name}.params: {use} does not take them ({error}); expected its "
             "hyper-parameters."
         ) from error
+
+
+def _each(params: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in params.items()}
+
+
+def _check_type(place: str, wanted: Any, value: Any) -> None:
+    """Raise where a field that is a plain number, word or truth is given something else."""
+    words = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
+    names = [word.strip() for word in words.split("|")]
+    if not set(names) <= set(KINDS_OF):  # a kind that cannot be told from its name alone
+        return
+    kinds = [KINDS_OF[name] for name in names]
+    fits = (isinstance(value, kind) and (kind is bool) == isinstance(value, bool) for kind in kinds)
+    if not any(fits):
+        raise ConfigurationError(f"{place}: expected {words}, got {value!r}.")
 
 
 def _check_guest(suite: Suite, experiment: Experiment, name: str) -> None:
