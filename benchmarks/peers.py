@@ -316,19 +316,28 @@ def trained() -> list[str]:
             weights = train(task, steps, seed, lr)
             seconds.append((time.process_time() - began) / steps)
             for k, part in enumerate((valid, test)):
-                areas[k, i, j] = pauc(part.labels, task.model.scores(weights, part), **BAND)
+                scores = task.model.scores(weights, part)
+                if np.isfinite(scores).all():
+                    areas[k, i, j] = pauc(part.labels, scores, **BAND)
         best = int(areas[0].mean(axis=1).argmax())
         times[name] = 1e3 * min(seconds)
         mean, deviation = areas[1, best].mean(), areas[1, best].std(ddof=1)
+        lost = f"{np.count_nonzero(areas[1] == 0)} of {areas[1].size}"
         rows.append(
-            [name, f"{RATES[best]:g}", f"{mean:.4f} ± {deviation:.4f}", f"{times[name]:.3f}"]
+            [name, f"{RATES[best]:g}", f"{mean:.4f} ± {deviation:.4f}", f"{times[name]:.3f}", lost]
         )
     slower = [
         f"{name} ({times[f'{name}, ours'] / times[f'{name}, LibAUC']:.2f} times)"
         for name in ("SOPA", "SOPA-s", "AUC-M")
         if times[f"{name}, ours"] > times[f"{name}, LibAUC"]
     ]
-    head = ["method", "rate", f"test pAUC, {EPOCHS} epochs, {len(SEEDS)} seeds", "ms a step"]
+    head = [
+        "method",
+        "rate",
+        f"test pAUC, {EPOCHS} epochs, {len(SEEDS)} seeds",
+        "ms a step",
+        "runs that ended in NaN",
+    ]
     note = (
         f"{ROWS:,} training rows of {WIDTH} columns, {SHARE:.0%} positive, batches of 16 + 16; the "
         f"rate is that of {RATES} with the best mean validation pAUC (AGD-SBCD: c is ten times "

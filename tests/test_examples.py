@@ -18,3 +18,9 @@ def test_screening_beats_logistic_regression_in_the_band(tmp_path: Path):
 def test_a_small_network_learns_the_rings():
     areas = runpy.run_path(str(EXAMPLES / "small_network.py"))["main"]()
     assert areas["after"] > max(areas["before"], 0.5) + 0.2
+
+
+def test_a_refitted_head_gains_in_the_band():
+    areas = runpy.run_path(str(EXAMPLES / "refit_head.py"))["main"]()
+    assert areas["after"] > areas["before"] + 0.02
+    assert areas["p"] < 0.01
