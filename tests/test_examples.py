@@ -18,3 +18,9 @@ def test_screening_beats_logistic_regression_in_the_band(tmp_path: Path):
 def test_a_small_network_learns_the_rings():
     areas = runpy.run_path(str(EXAMPLES / "small_network.py"))["main"]()
     assert areas["after"] > max(areas["before"], 0.5) + 0.2
+
+
+def test_the_promised_alarm_rate_is_seen_on_later_payments():
+    found = runpy.run_path(str(EXAMPLES / "fraud.py"))["main"]()
+    assert found["pauc"] > 0.3
+    assert 0 < found["seen"] <= found["promised"]
