@@ -10,14 +10,24 @@ import pandas as pd
 from pauc_core.report.clock import all_targets
 from pauc_core.report.frames import PROVENANCE, Collected, Reports
 from pauc_core.report.layout import NOT_THE_PAPERS, Cell, Row, Table, listed, show
-from pauc_core.report.league import BEST, TIED, Standing, Task, Worth, band_label, league_label
+from pauc_core.report.league import (
+    BEST,
+    LINEAR,
+    NETWORK,
+    TIED,
+    Standing,
+    Task,
+    Worth,
+    band_label,
+    league_label,
+)
 from pauc_core.report.verdicts import LEVEL
 
 Band = tuple[float, float]
 
 
 class LeagueTables:
-    """Makes the three tables from what was found."""
+    """Makes the tables from what was found."""
 
     def __init__(
         self,
@@ -34,7 +44,12 @@ class LeagueTables:
 
     def all(self) -> list[Table]:
         """Those that have something to show."""
-        made = [self.standings(), self.bands(), self.time()]
+        made = [
+            self.standings("league", LINEAR),
+            self.standings("league_networks", NETWORK),
+            self.bands(),
+            self.time(),
+        ]
         return [table for table in made if table.rows]
 
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -63,17 +78,18 @@ class LeagueTables:
         unranked = self.reports.unranked
         return sorted(found, key=lambda m: (m in unranked, self.reports.order(m)))
 
-    def standings(self) -> Table:
-        methods = self.methods(self.tasks)
-        table = self._table("league", "Task", [self.label(m) for m in methods])
-        for task in self.tasks:
+    def standings(self, name: str, kind: str) -> Table:
+        tasks = [task for task in self.tasks if task.kind == kind]
+        methods = self.methods(tasks)
+        table = self._table(name, "Task", [self.label(m) for m in methods])
+        for task in tasks:
             cells = [
                 _cell(task, task.standings[m]) if m in task.standings else Cell("") for m in methods
             ]
-            block = f"{task.kind}, FPR in {band_label(task.band)}"
+            block = f"FPR in {band_label(task.band)}"
             table.rows.append(Row(block, task.label, task.regime, cells))
-        if self.tasks:
-            table.rows.append(self._won(methods))
+        if tasks:
+            table.rows.append(self._won(tasks, methods))
         table.notes += [
             "Test pAUC with its 95 % interval over seeds and test rows. Bold: the best, and what "
             "cannot be told apart from it (tied) by paired intervals after Holm's adjustment over "
@@ -84,13 +100,13 @@ class LeagueTables:
             table.notes.append(
                 f"Not ranked: {'; '.join(below)}. Underlined where above the best of the others."
             )
-        return self._noted(table)
+        return self._noted(table, tasks)
 
-    def _won(self, methods: list[str]) -> Row:
+    def _won(self, tasks: list[Task], methods: list[str]) -> Row:
         """On how many tasks each method is the best or tied with it."""
         cells = []
         for method in methods:
-            ran = [t.standings[method] for t in self.tasks if method in t.standings]
+            ran = [t.standings[method] for t in tasks if method in t.standings]
             won = sum(standing.place in (BEST, TIED) for standing in ran)
             ranked = method not in self.reports.unranked
             cells.append(
@@ -178,9 +194,9 @@ class LeagueTables:
         title = self.reports.league["tables"][name]
         return Table(name, title, stub, columns, line="not ranked")
 
-    def _noted(self, table: Table) -> Table:
+    def _noted(self, table: Table, tasks: list[Task] | None = None) -> Table:
         found: dict[str, list[str]] = {}
-        for task in self.tasks:
+        for task in self.tasks if tasks is None else tasks:
             found.setdefault(task.provenance, []).append(task.dataset)
         table.provenance = list(found)
         if "generated" in found:
