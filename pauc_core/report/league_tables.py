@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -153,7 +154,8 @@ class LeagueTables:
     def time(self) -> Table:
         targets = all_targets(self.reports)
         heads = [target.label for target in targets]
-        table = self._table("league_time", "Method", [*heads, "CPU s of a run", "CPU s of tuning"])
+        more = ["CPU s of a run", "CPU s of tuning", "chosen at the end of a grid"]
+        table = self._table("league_time", "Method", [*heads, *more])
         for kind in dict.fromkeys(self.times.kind):
             here = self.times[self.times.kind == kind]
             for method in [m for m in self.methods(self.tasks) if m in set(here.method)]:
@@ -162,14 +164,16 @@ class LeagueTables:
                     _solved(mine[(mine.measure == t.measure) & (mine.target == t.within)])
                     for t in targets
                 ]
-                cells += self._seconds(mine)
+                cells += [*self._seconds(mine), self._ends(mine)]
                 extra = method in self.reports.unranked
                 table.rows.append(Row(kind, self.label(method), "", cells, extra))
         table.notes.append(
             "Tasks on which the target is reached in most seeds, of those the method ran on, and "
             "in brackets the median factor over the fastest method there; a miss is infinite. The "
             "clock stops while a run is looked at, and looks lie up to a factor of 1.5 apart. The "
-            "last columns: median over tasks of a whole run and of all trials before it."
+            "seconds: median over tasks of a whole run and of all trials before it. Last: of the "
+            "values chosen from three or more, how many lie at an end of their grid: a method with "
+            "many of them may be better than it looks."
         )
         without = {(t.experiment, t.dataset) for t in self.tasks} - set(
             self.times[["experiment", "dataset"]].itertuples(index=False, name=None)
@@ -189,6 +193,18 @@ class LeagueTables:
         ]
         found = (float(np.median(runs)), float(tasks.tuning_seconds.median()))
         return [Cell(show("cpu_seconds", x) or "0", x, n=len(tasks)) for x in found]
+
+    def _ends(self, mine: pd.DataFrame) -> Cell:
+        """How many chosen values lie at an end of what was tried."""
+        t = self.collected.trials
+        tasks = mine[["experiment", "dataset", "method"]].drop_duplicates()
+        ends = values = 0
+        for _, trials in t.merge(tasks).groupby(
+            ["experiment", "dataset", "method", "seed"], dropna=False
+        ):
+            found = at_ends(trials)
+            ends, values = ends + found[0], values + found[1]
+        return Cell(f"{ends} of {values}" if values else "", float(ends), n=values)
 
     def _table(self, name: str, stub: str, columns: list[str]) -> Table:
         title = self.reports.league["tables"][name]
@@ -221,6 +237,19 @@ def _cell(task: Task, standing: Standing) -> Cell:
         stale=standing.stale,
         key="|".join((task.experiment, task.dataset, standing.method)),
     )
+
+
+def at_ends(trials: pd.DataFrame) -> tuple[int, int]:
+    """Of the hyper-parameters with three values or more: how many were chosen lowest or highest."""
+    tried = pd.DataFrame([json.loads(text) for text in trials.params])
+    numbers = tried.select_dtypes("number")
+    chosen = numbers[trials.chosen.to_numpy(dtype=bool)]
+    varied = [name for name in numbers if numbers[name].nunique() > 2]
+    if chosen.empty:
+        return 0, 0
+    value = chosen.iloc[0]
+    ends = [value[name] in (numbers[name].min(), numbers[name].max()) for name in varied]
+    return sum(ends), len(ends)
 
 
 def _solved(rows: pd.DataFrame) -> Cell:
