@@ -8,6 +8,13 @@ BIN := .venv/bin
 LAUNCH := $(BIN)/python -m pauc_core.suite.launch
 STAMP := .venv/.complete
 .DEFAULT_GOAL := help
+# Where the home folder cannot be written, what is kept between runs goes into this one.
+ifeq ($(shell test -w "$$HOME" && echo yes),)
+export XDG_CACHE_HOME := $(CURDIR)/.snakemake/caches
+export MPLCONFIGDIR := $(CURDIR)/.snakemake/caches
+endif
+# In a C locale Python would read and write ASCII.
+export PYTHONUTF8 := 1
 .PHONY: help setup reproduce run smoke test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
 
 help:
@@ -115,5 +122,6 @@ test-slurm: $(STAMP)
 	@echo "On Linux as root this installs slurm-wlm and munge with apt-get, if missing." >&2
 	$(BIN)/pytest -rs tests/test_slurm.py
 
+# What was measured is kept in results/reliability; PARTS='guests settings' measures these (again).
 reliability: $(STAMP)
-	$(BIN)/python -m tests.reliability docs/reliability.md
+	$(BIN)/python -m tests.reliability docs/reliability.md README.md $(if $(PARTS),--parts $(PARTS))

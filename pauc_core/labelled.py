@@ -102,7 +102,7 @@ def check_weights(
         wrong = "a number below 0" if np.isfinite(total) else "NaN or infinite values"
         raise ValueError(f"{name} holds {wrong}: expected finite weights of 0 or more.")
     if total == 0.0:
-        raise ValueError(f"{name} is 0 for every row: expected a weight above 0.")
+        raise ValueError(f"{name} holds no weight but zero: expected one above 0.")
     return weights
 
 

@@ -237,8 +237,7 @@ def run_table(case: tuple[tuple[str, bytes], dict[str, Any], bool], sandbox: Pat
     path = sandbox / name
     path.write_bytes(data)
     if own:
-        groups = [more["group"]] if "group" in more else []
-        rows = training_rows(path, label="y", drop=more.get("drop", []), further=groups)
+        rows = training_rows(path, label="y", drop=more.get("drop", []), group=more.get("group"))
         label_values(np.asarray(rows.labels), None, path)
         return
     entry = {"kind": "table", "path": str(path), "label": "y", "positive": [1], **more}

@@ -99,7 +99,8 @@ def test_libsvm_in_and_out(folder: Path, capsys):
         dump_svmlight_file(
             frame[["age", "dose", "noise"]].to_numpy(), labels, name, zero_based=False
         )
-    assert main(["fit", "train.txt", "--quiet", "-o", "model.npz"]) == 0
+    line = ["fit", "train.txt", "--positive", "1", "--quiet", "-o", "model.npz"]
+    assert main(line) == 0
     assert main(["score", "model.npz", "test.txt", "--roc", "r.png"]) == 0
     assert "positive class    1" in capsys.readouterr().out
     assert (folder / "r.png").exists()
@@ -111,6 +112,17 @@ def test_progress_is_shown_unless_quiet(folder: Path, capsys):
     assert "held-out pAUC" in capsys.readouterr().err
     assert main(fit_line()) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_an_interrupted_fit_leaves_nothing(folder: Path, capsys, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PartialAUCClassifier, "fit", interrupted)
+    before = sorted(folder.iterdir())
+    assert main(fit_line()) == 130
+    assert capsys.readouterr().err == "pauc: Interrupted; nothing was written.\n"
+    assert sorted(folder.iterdir()) == before
 
 
 def test_few_negatives_warn_in_one_line(folder: Path, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -25,12 +26,12 @@ def messy(seed: int, rows: int = 1200) -> pd.DataFrame:
             "age": rng.normal(50, 10, size=rows),
             "colour": rng.choice(["red", "blue", "pink"], size=rows, p=[0.3, 0.5, 0.2]),
             "smoker": rng.random(rows) < 0.3,
-            "ward": rng.choice([101, 202, 303], size=rows),
+            "ward": rng.choice(["007", "042", "303"], size=rows),
         }
     )
     gone = rng.random(rows) < 0.2
     sum_ = (frame["age"] - 50) / 10 + frame["colour"].map(RED) + frame["smoker"] + 1.5 * gone
-    sum_ += (frame["ward"] == 202) + rng.logistic(size=rows)
+    sum_ += (frame["ward"] == "042") + rng.logistic(size=rows)
     frame["y"] = np.where(sum_ > 3, "sick", "well")
     frame.loc[gone, "age"] = np.nan
     return frame
@@ -47,6 +48,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 FIT = ["fit", "train.csv", "--label", "y", "--positive", "sick", "--text", "ward", "--quiet"]
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of `FIT`, made once."""
+    path = tmp_path_factory.mktemp("fitted")
+    messy(0).to_csv(path / "train.csv")
+    line = [str(path / word) if word == "train.csv" else word for word in FIT]
+    assert main([*line, "-o", str(path / "model.npz")]) == 0
+    return path / "model.npz"
+
+
+@pytest.fixture
+def model(folder: Path, fitted: Path) -> Path:
+    return Path(shutil.copy(fitted, folder))
+
+
 def read(capsys) -> dict:
     return json.loads(capsys.readouterr().out)
 
@@ -55,7 +71,7 @@ def by_hand(frame: pd.DataFrame, train: pd.DataFrame) -> np.ndarray:
     """The columns that `FIT` makes, the obvious way."""
     columns = [frame["age"].fillna(train["age"].median()), frame["age"].isna()]
     columns += [frame["colour"] == word for word in ("blue", "pink", "red")]
-    columns += [frame["smoker"]] + [frame["ward"] == ward for ward in (101, 202, 303)]
+    columns += [frame["smoker"]] + [frame["ward"] == ward for ward in ("007", "042", "303")]
     return np.column_stack(columns).astype(np.float64)
 
 
@@ -80,17 +96,14 @@ def test_a_messy_table_is_fitted_and_scored_as_if_encoded_by_hand(folder, capsys
     assert (scored["rows"], scored["positives"]) == (len(test), positive.sum())
 
 
-def test_the_model_file_holds_no_pickle(folder):
-    assert main([*FIT, "-o", "model.npz"]) == 0
+def test_the_model_file_holds_no_pickle(model):
     with np.load("model.npz", allow_pickle=False) as file:
         assert "colour" in str(file["origin"])
     with zipfile.ZipFile("model.npz") as archive:
         assert all(b"pickle" not in archive.read(name) for name in archive.namelist())
 
 
-def test_the_same_rows_in_other_clothes_score_the_same(folder, capsys):
-    assert main([*FIT, "-o", "model.npz"]) == 0
-    capsys.readouterr()
+def test_the_same_rows_in_other_clothes_score_the_same(folder, model, capsys):
     test = messy(1)
     test.to_csv("a.csv", index=False, sep=";")
     test[test.columns[::-1]].to_csv("b.tsv", index=False, sep="\t")
@@ -130,9 +143,7 @@ def test_a_table_of_many_words_is_fitted_sparse(folder, capsys):
         (lambda t: t.assign(age=np.inf), "row 1, column 'age': an infinite value"),
     ],
 )
-def test_a_table_that_changed_is_one_sentence(folder, capsys, change, sentence):
-    assert main([*FIT, "-o", "model.npz"]) == 0
-    capsys.readouterr()
+def test_a_table_that_changed_is_one_sentence(folder, model, capsys, change, sentence):
     change(messy(1)).to_csv("test.csv", index=False)
     assert main(["score", "model.npz", "test.csv", "--roc", "roc.png"]) == 1
     captured = capsys.readouterr()
@@ -142,9 +153,13 @@ def test_a_table_that_changed_is_one_sentence(folder, capsys, change, sentence):
     assert not Path("roc.png").exists()
 
 
-def test_new_holes_and_new_words_are_warnings(folder, capsys):
-    assert main([*FIT, "-o", "model.npz"]) == 0
-    capsys.readouterr()
+def test_libsvm_rows_are_none_for_a_model_of_a_table(model, capsys):
+    Path("test.txt").write_text("1 1:2\n0 2:1\n")
+    assert main(["score", "model.npz", "test.txt"]) == 1
+    assert "was fitted to a table with names" in capsys.readouterr().err
+
+
+def test_new_holes_and_new_words_are_warnings(folder, model, capsys):
     test = messy(1)
     test["smoker"] = test["smoker"].astype(object)
     test.loc[:4, "smoker"] = None
@@ -157,15 +172,13 @@ def test_new_holes_and_new_words_are_warnings(folder, capsys):
     assert "5 missing values in 'smoker'" in lines[1]
 
 
-def test_predict_takes_rows_without_labels(folder, capsys):
-    assert main([*FIT, "-o", "model.npz"]) == 0
-    capsys.readouterr()
+def test_predict_takes_rows_without_labels(folder, model, capsys):
     test = messy(1)
     line = ["predict", "model.npz", "test.csv", "-o", "scores.csv"]
     assert main([*line, "--json"]) == 0
     counts = read(capsys)
     scores = pd.read_csv("scores.csv")
-    assert list(scores.columns) == ["y", "score", "predicted"]
+    assert list(scores.columns) == ["y", "score", "probability", "predicted"]
     assert scores["y"].tolist() == test["y"].tolist()
     assert ((scores["score"] > 0) == (scores["predicted"] == "sick")).all()
     assert counts["predicted"] == {
@@ -177,7 +190,7 @@ def test_predict_takes_rows_without_labels(folder, capsys):
     test.drop(columns="y").assign(name=[f"p{i}" for i in range(len(test))]).to_csv("new.csv")
     assert main(["predict", "model.npz", "new.csv", "--keep", "name", "-o", "new.tsv"]) == 0
     bare = pd.read_csv("new.tsv", sep="\t")
-    assert list(bare.columns) == ["name", "score", "predicted"]
+    assert list(bare.columns) == ["name", "score", "probability", "predicted"]
     np.testing.assert_array_equal(bare["score"], scores["score"])
     test.loc[3:, "y"] = None
     test.to_csv("half.csv")
@@ -187,8 +200,7 @@ def test_predict_takes_rows_without_labels(folder, capsys):
     np.testing.assert_array_equal(half["score"], scores["score"])
 
 
-def test_predict_leaves_nothing_behind_when_it_fails(folder, capsys):
-    assert main([*FIT, "-o", "model.npz"]) == 0
+def test_predict_leaves_nothing_behind_when_it_fails(folder, model, capsys):
     before = sorted(folder.iterdir())
     messy(1).drop(columns="age").to_csv("test.csv")
     assert main(["predict", "model.npz", "test.csv", "-o", "scores.csv"]) == 1
@@ -197,12 +209,14 @@ def test_predict_leaves_nothing_behind_when_it_fails(folder, capsys):
     assert main(["predict", "model.npz", "test.csv", "--keep", "x", "-o", "s.csv"]) == 1
     assert main([*FIT, "-o", "no/model.npz"]) == 1
     assert sorted(folder.iterdir()) == before
-    assert len(capsys.readouterr().err.strip().splitlines()) == 5
+    lines = capsys.readouterr().err.strip().splitlines()
+    reasons = ["no column 'age'", "no folder no", "is a folder", "no column 'x'", "no folder no"]
+    assert all(reason in line for reason, line in zip(reasons, lines, strict=True))
 
 
 def test_a_model_saved_from_python_is_scored_by_names_or_by_place(folder, capsys):
-    train = messy(0)[["ward", "smoker", "y"]].assign(noise=np.random.default_rng(0).random(1200))
-    x, y = train[["ward", "noise"]], (train["y"] == "sick").astype(int)
+    train = messy(0).assign(noise=np.random.default_rng(0).random(1200))
+    x, y = train[["smoker", "noise"]].astype(float), (train["y"] == "sick").astype(int)
     PartialAUCClassifier(random_state=0).fit(x, y).save("named.npz")
     PartialAUCClassifier(random_state=0).fit(x.to_numpy(), y).save("bare.npz")
     x.assign(y=y).to_csv("test.csv", index=False)
@@ -273,7 +287,9 @@ def test_two_columns_of_one_file(rivals, capsys):
     expected = read(capsys)
     line = ["compare", "both.csv", "both.csv", "--label", "y", "--fpr", "0", "0.1", "--json"]
     assert main([*line, "--score", "new", "old", "--roc", "r.png"]) == 0
-    assert read(capsys)["difference"] == expected["difference"]
+    found = read(capsys)
+    assert found["difference"] == expected["difference"]
+    assert found["second"]["from"] == "both.csv, old"
     assert main(line) == 1
     assert "name it with --score" in capsys.readouterr().err
 
@@ -324,8 +340,19 @@ def test_groups_widen_an_interval(rivals, capsys):
     assert together["first"]["standard_error"] > alone["first"]["standard_error"]
 
 
-def test_two_models_and_a_table(folder, capsys):
-    assert main([*FIT, "-o", "a.npz"]) == 0
+def test_groups_widen_the_interval_of_a_score(model, capsys):
+    test = messy(1).assign(patient=[f"p{i}" for i in range(1200)])
+    pd.concat([test] * 4).to_csv("test.csv", index=False)
+    assert main(["score", "model.npz", "test.csv", "--json"]) == 0
+    alone = read(capsys)
+    assert main(["score", "model.npz", "test.csv", "--group", "patient", "--json"]) == 0
+    together = read(capsys)
+    assert together["pauc"] == alone["pauc"]
+    assert together["standard_error"] == pytest.approx(2 * alone["standard_error"], rel=0.02)
+
+
+def test_two_models_and_a_table(model, capsys):
+    model.rename("a.npz")
     assert main([*FIT, "--drop", "colour", "-o", "b.npz"]) == 0
     for name in "ab":
         line = ["predict", f"{name}.npz", "test.csv", "-o", f"{name}.csv"]
@@ -333,7 +360,7 @@ def test_two_models_and_a_table(folder, capsys):
     capsys.readouterr()
     assert main(["compare", "a.npz", "b.npz", "test.csv", "--json", "--roc", "r.png"]) == 0
     models = read(capsys)
-    assert models["fpr"] == [0.05, 0.5]
+    assert models["band"] == {"fpr_low": 0.05, "fpr_high": 0.5}
     assert models["difference"] > 0
     line = ["compare", "a.csv", "b.csv", "--label", "y", "--positive", "sick", "--json"]
     assert main([*line, "--fpr", "0.05", "0.5"]) == 0
@@ -349,3 +376,93 @@ def test_two_models_and_a_table(folder, capsys):
     capsys.readouterr()
     assert main(["compare", "a.npz", "b.npz", "test.csv"]) == 1
     assert "fit both for the same positive label" in capsys.readouterr().err
+
+
+# ---- weights, true positive rates, a promised rate ----------------------------------------------
+def test_weights_come_from_a_column(folder, capsys):
+    """A weight of 2 scores as the row twice, and 0 as the row left out."""
+    train, test = messy(0), messy(1)
+    weights = np.arange(len(test)) % 3
+    train.assign(w=1.0 + (train["y"] == "sick")).to_csv("train.csv")
+    assert main([*FIT, "--weight", "w", "-o", "model.npz"]) == 0
+    test.assign(w=weights).to_csv("weighted.csv")
+    test.iloc[np.repeat(np.arange(len(test)), weights)].to_csv("repeated.csv")
+    capsys.readouterr()
+    assert main(["score", "model.npz", "weighted.csv", "--weight", "w", "--json"]) == 0
+    weighted = read(capsys)
+    assert main(["score", "model.npz", "repeated.csv", "--json"]) == 0
+    repeated = read(capsys)
+    for key in ("pauc", "auc"):
+        assert weighted[key] == pytest.approx(repeated[key], abs=1e-12)
+    for one, other in zip(weighted["rates"], repeated["rates"], strict=True):
+        assert one == pytest.approx(other, abs=1e-12)
+    both = ["compare", "model.npz", "model.npz", "weighted.csv", "--weight", "w", "--json"]
+    assert main([*both, "--roc", "r.png"]) == 0
+    found = read(capsys)
+    assert found["first"]["pauc"] == weighted["pauc"]
+    assert found["difference"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (lambda n: [-1.0] + [1.0] * (n - 1), "the weight 'w' holds a number below 0"),
+        (lambda n: [0.0] * n, "train.csv: the weight 'w'"),
+        (lambda n: [np.inf] * n, "the weight 'w' holds NaN or infinite values"),
+        (lambda n: [1.0, None] + [1.0] * (n - 2), "row 2: the weight nan in 'w' is no number"),
+        (lambda n: [1.0, "much"] + [1.0] * (n - 2), "row 2: the weight much in 'w' is no number"),
+    ],
+)
+def test_weights_that_are_none_are_one_sentence(folder, capsys, weights, sentence):
+    train = messy(0)
+    train.assign(w=weights(len(train))).to_csv("train.csv")
+    assert main([*FIT, "--weight", "w", "-o", "model.npz"]) == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert len(error.strip().splitlines()) == 1
+    assert not Path("model.npz").exists()
+
+
+def test_a_band_of_true_positive_rates(folder, capsys):
+    assert main([*FIT, "--tpr", "0.8", "1", "-o", "model.npz"]) == 0
+    assert "in TPR [0.8, 1]" in capsys.readouterr().out
+    assert main(["predict", "model.npz", "test.csv", "-o", "scores.csv"]) == 0
+    capsys.readouterr()
+    assert main(["score", "model.npz", "test.csv", "--roc", "r.png", "--json"]) == 0
+    found = read(capsys)
+    assert found["band"] == {"tpr_low": 0.8, "tpr_high": 1.0}
+    scores = pd.read_csv("scores.csv")
+    positive = scores["y"] == "sick"
+    assert found["pauc"] == pauc(positive, scores["score"], tpr_low=0.8, tpr_high=1.0)
+    line = ["compare", "scores.csv", "scores.csv", "--label", "y", "--positive", "sick"]
+    assert main([*line, "--tpr", "0.8", "1", "--json"]) == 0
+    assert read(capsys)["first"]["pauc"] == found["pauc"]
+
+
+def test_a_true_positive_rate_to_predict_at(folder, capsys):
+    assert main([*FIT, "--predict-tpr", "0.9", "-o", "model.npz"]) == 0
+    assert "predict           at a TPR of 0.9" in capsys.readouterr().out
+    assert main(["score", "model.npz", "test.csv", "--json"]) == 0
+    assert read(capsys)["rates"][-1]["tpr"] == pytest.approx(0.9, abs=0.05)
+
+
+def test_a_promised_rate(folder, capsys):
+    promise = ["--predict-fpr", "0.05", "--confidence", "0.95"]
+    assert main([*FIT, *promise, "-o", "model.npz", "--json"]) == 0
+    fitted = read(capsys)
+    assert fitted["confidence"] == 0.95
+    assert fitted["set_apart"] >= 59
+    assert main([*FIT, "--predict-fpr", "0.001", "--confidence", "0.95", "-o", "m.npz"]) == 1
+    assert "2995" in capsys.readouterr().err.replace(",", "")
+    assert main([*FIT, *promise, "--weight", "ward", "-o", "m.npz"]) == 1
+    assert "do not go together" in capsys.readouterr().err
+    assert not Path("m.npz").exists()
+
+
+def test_probabilities_rank_as_scores_do(folder, model, capsys):
+    assert main(["predict", "model.npz", "test.csv", "-o", "scores.csv"]) == 0
+    scores = pd.read_csv("scores.csv").sort_values("score")
+    assert scores["probability"].between(0, 1).all()
+    assert scores["probability"].is_monotonic_increasing
+    positive = scores["y"] == "sick"
+    assert scores["probability"].mean() == pytest.approx(positive.mean(), abs=0.05)

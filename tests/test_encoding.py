@@ -103,14 +103,15 @@ def test_thousands_of_words_keep_the_most_frequent_and_become_sparse():
     assert words.others
     counts = pd.Series(values).value_counts()
     assert min(counts[list(words.values)]) >= counts.iloc[LIMIT]
-    x = encoding.apply(table(a=values, other=[2.0] * (size - 1) + [0.0]))
+    numbers = np.arange(size) % 7 - 3.0
+    x = encoding.apply(table(a=values, other=numbers))
     assert sparse.issparse(x)
     assert x.format == "csr"
     slow = np.zeros((size, LIMIT + 2))
     for row, value in enumerate(values):
         place = words.values.index(value) if value in words.values else LIMIT
         slow[row, place] = 1.0
-    slow[:-1, -1] = 2.0
+    slow[:, -1] = numbers
     np.testing.assert_array_equal(x.toarray(), slow)
 
 

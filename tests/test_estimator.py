@@ -39,7 +39,29 @@ def two_kinds(seed: int, rows: int = 6000) -> tuple[np.ndarray, np.ndarray]:
     return x * [1.0, 10.0, 0.1, 1.0, 3.0, 1.0] + 5.0, y
 
 
-@parametrize_with_checks([PartialAUCClassifier(max_iter=10)])
+class WithoutProbabilities(PartialAUCClassifier):
+    """The rest of the rules that a probability of one half fails."""
+
+    @property
+    def predict_proba(self):
+        raise AttributeError("left out")
+
+
+def cannot_be_kept(estimator: PartialAUCClassifier) -> dict[str, str]:
+    weights = "folds are drawn from rows, and a row repeated is not a row of more weight"
+    found = {
+        "check_sample_weight_equivalence_on_dense_data": weights,
+        "check_sample_weight_equivalence_on_sparse_data": weights,
+    }
+    if not isinstance(estimator, WithoutProbabilities):
+        found["check_classifiers_train"] = "predict works at a rate, not at a probability of 0.5"
+    return found
+
+
+@parametrize_with_checks(
+    [PartialAUCClassifier(max_iter=10), WithoutProbabilities(max_iter=10)],
+    expected_failed_checks=cannot_be_kept,
+)
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -223,7 +245,7 @@ def test_groups_are_never_cut():
     groups = np.random.default_rng(0).integers(300, size=len(y))
     model = PartialAUCClassifier(random_state=0).fit(x, y, groups=groups)
     assert len(model.held_out_) == len(y)  # 450 positives: every fold is used
-    for mask in held_out_masks(y, group_codes(groups, len(y)), 0.2, 0):
+    for mask in held_out_masks(y, group_codes(groups), 0.2, 0):
         assert not set(groups[mask]) & set(groups[~mask])
         assert mask.mean() == pytest.approx(0.2, abs=0.05)
     with pytest.raises(ValueError, match="at least two"):
@@ -261,12 +283,6 @@ def test_folds_share_both_classes_and_no_equal_rows():
             assert part.mean() == pytest.approx(0.2, abs=0.04)
 
 
-def test_sample_weight_is_refused_with_a_sentence():
-    x, y = two_kinds(9, rows=500)
-    with pytest.raises(TypeError, match=r"does not take sample_weight.*repeat or drop rows"):
-        PartialAUCClassifier().fit(x, y, sample_weight=np.ones(len(y)))
-
-
 def test_few_negatives_in_the_band_warn():
     x, y = two_kinds(10, rows=1000)
     with pytest.warns(UserWarning, match="training negatives lie in the band"):
@@ -284,6 +300,10 @@ def test_a_narrow_band_is_refused_for_the_rows_that_are_meant():
     x, y = two_kinds(10, rows=4000)
     total = np.count_nonzero(~y)
     with pytest.warns(UserWarning, match="Only 3 training negatives"):
+        PartialAUCClassifier(0.0, 0.001, random_state=0).fit(x, y)
+    with pytest.warns(
+        UserWarning, match=r"none of the \d+ negatives of a held-out fold: the choice"
+    ):
         PartialAUCClassifier(0.0, 0.001, random_state=0).fit(x, y)
     sentence = rf"none of the \d+ negatives that there are to learn from \({total} less those of a"
     with pytest.raises(ValueError, match=sentence):
@@ -304,6 +324,12 @@ def test_a_narrow_band_is_refused_for_the_rows_that_are_meant():
         ({"loss": "hinge"}, "loss"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
         ({"class_weight": "heavy"}, "class_weight"),
+        ({"tpr_low": 0.9, "tpr_high": 0.8}, "0 <= tpr_low < tpr_high <= 1"),
+        ({"tpr_low": 0.9, "fpr_low": 0.1}, "The band is given twice"),
+        ({"tpr_low": "most"}, "tpr_low is 'most'"),
+        ({"predict_tpr": 1.5}, r"predict_tpr is 1\.5"),
+        ({"predict_tpr": 0.9, "predict_fpr": 0.1}, "both given"),
+        ({"confidence": 1.0}, r"confidence is 1\.0: expected a number in \(0, 1\)"),
         ({"fpr_low": 0.0, "fpr_high": 1e-6}, "negative"),
     ],
 )

@@ -117,6 +117,29 @@ def test_the_fit_is_exact_for_the_band():
         assert loss(scaled + 0.05 * rng.standard_normal(4)) > loss(scaled) - 1e-4
 
 
+def test_held_out_rows_join_the_last_fit_only_where_they_may():
+    x, y = rows(3)
+    held_out = held_out_fifth(y, stream(0, "held"))
+    start = np.array([1.0, 0.2, 0.06, -0.2])
+    given: dict[str, Any] = {"losses": ["logistic"], "penalties": [1e-6]}
+    apart, joined = (
+        fit_head(x, y, held_out, start, LOW, HIGH, refit=refit, **given) for refit in (False, True)
+    )
+    assert (apart.before, apart.after) == (joined.before, joined.after)
+
+    def least(w: np.ndarray, kept: np.ndarray) -> float:
+        """(3) over some rows at the weights' best scale."""
+        found = x[kept].astype(float) @ w
+        p, q = found[y[kept]], found[~y[kept]]
+        return min(
+            pauc_loss(c * p, c * q, fpr_low=LOW, fpr_high=HIGH) for c in np.geomspace(0.2, 20, 400)
+        )
+
+    assert least(apart.weights, ~held_out) < least(joined.weights, ~held_out) - 1e-5
+    everyone = np.ones_like(y)
+    assert least(joined.weights, everyone) < least(apart.weights, everyone) - 1e-5
+
+
 def test_a_layer_that_cannot_be_bettered_stays():
     x, y = rows(4)
     best = refit_head(Network(), loader(x, y), LOW, HIGH)[0]

@@ -77,21 +77,20 @@ def test_intervals_lie_on_the_logit_scale():
 # ---- the clock ------------------------------------------------------------------------------
 
 
-def trace(paucs, objectives=None) -> pd.DataFrame:
-    n = len(paucs)
-    values = np.zeros(n) if objectives is None else objectives
-    return pd.DataFrame({"seconds": np.arange(n) + 0.5, "pauc_valid": paucs, "objective": values})
+def looks(paucs, objectives) -> dict[str, np.ndarray]:
+    given = {"pauc_valid": paucs, "objective": objectives, "seconds": np.arange(len(paucs)) + 0.5}
+    return {name: np.array(values, dtype=float) for name, values in given.items()}
 
 
 def test_the_first_look_that_reaches_a_target_counts_and_a_miss_is_infinite():
     level = {"pauc_valid": 0.9, "objective_start": 0.7, "objective_best": 0.2}
-    seen = trace([0.5, 0.89, 0.7, 0.91], [0.7, 0.4, 0.25, 0.19])
+    seen = looks([0.5, 0.89, 0.7, 0.91], [0.7, 0.4, 0.25, 0.19])
     assert time_to(seen, Target(PAUC, 0.01), level) == 1.5
     assert time_to(seen, Target(PAUC, 0.002), level) == 3.5
     assert time_to(seen, Target(OBJECTIVE, 0.1), level) == 2.5  # 0.05 / 0.5
     assert time_to(seen, Target(OBJECTIVE, 0.01), level) == 3.5  # lower than the reference
-    assert time_to(seen.iloc[:1], Target(PAUC, 0.01), level) == math.inf
-    assert time_to(seen.iloc[:0], Target(PAUC, 0.01), level) == math.inf
+    assert time_to(looks([0.5], [0.7]), Target(PAUC, 0.01), level) == math.inf
+    assert time_to(looks([], []), Target(PAUC, 0.01), level) == math.inf
 
 
 def race(seconds: dict[str, list[float]]) -> pd.DataFrame:
@@ -140,15 +139,15 @@ def test_a_profile_is_the_share_of_tasks_within_a_factor_of_the_fastest(without)
 
 def references(pauc: float = 0.9, seeds=(0, 1)) -> tuple[pd.DataFrame, ...]:
     key = {"experiment": "e", "dataset": "d", "chosen_by": "validation"}
-    runs, looks = [], []
+    runs, rows = [], []
     for method, gain in (("exact_lbfgs", 0.0), ("dca", 0.05)):
         for seed in seeds:
             run = {**key, "method": method, "seed": seed, "model": "linear"}
             runs.append({**run, "pauc_valid": pauc + gain, "data_checksum": "f" * 64})
-            looks += [
+            rows += [
                 {**run, "step": i, "objective": value} for i, value in enumerate((0.7, 0.1, 0.2))
             ]
-    return pd.DataFrame(runs), pd.DataFrame(looks), pd.DataFrame({"experiment": ["e"]})
+    return pd.DataFrame(runs), pd.DataFrame(rows), pd.DataFrame({"experiment": ["e"]})
 
 
 NAMES = {"linear": "exact_lbfgs", "network": "agd_sbcd_deep"}
@@ -160,9 +159,9 @@ def test_targets_are_the_reference_runs_and_no_rivals():
     assert set(found.reference) == {"exact_lbfgs"}
     row = found.iloc[0]
     assert (row.pauc_valid, row.objective_start, row.objective_best) == (0.9, 0.7, 0.1)
-    summaries, looks, _ = references()
+    summaries, traces, _ = references()
     nothing = pd.DataFrame({"experiment": ["another"]})
-    assert reference_targets(summaries, looks, nothing, NAMES).empty
+    assert reference_targets(summaries, traces, nothing, NAMES).empty
 
 
 def test_a_stored_target_stays_whatever_the_reference_does_later(tmp_path):

@@ -14,6 +14,7 @@ from baselines.pauci import FIRST, HIGH, LOW, PAUCI, A, B, G, saddle_slopes
 from baselines.sopa import SOPA, SOPAs, by_scores
 from pauc_core.metrics import pauc
 from pauc_core.models.batches import draw_both
+from pauc_core.models.head import fit_head
 from pauc_core.models.linear import LinearModel
 from pauc_core.objective import exact_lam, f_l_grad, get_loss
 from pauc_core.solver import Budget, Part, Problem, solve
@@ -207,3 +208,22 @@ def test_the_exact_head_trains_then_refits_its_last_layer_alone() -> None:
     assert changed
     assert area(state.weights) - area(before) == pytest.approx(state.gain, abs=1e-9)
     assert state.gain > 0
+    # By hand: the validation rows choose, and are not fitted.
+    network = task.model.module
+    network.load_state_dict(before)
+    network.eval()
+    parts = [
+        network.pooled(task.model.batch(part.x, part.rows, stream(0, "none"), train=False))
+        for part in (task.train, task.valid)
+    ]
+    fit = fit_head(
+        torch.cat(parts).detach().numpy(),
+        np.append(task.train.labels, task.valid.labels),
+        np.arange(len(task.train) + len(task.valid)) >= len(task.train),
+        before["classifier.weight"][0].double().numpy(),
+        0.05,
+        0.5,
+        refit=False,
+    )
+    found = state.weights["classifier.weight"][0].numpy()
+    np.testing.assert_allclose(found, fit.weights, atol=2e-4)

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pandas as pd
 import pytest
 
-from tests.faults import MANNERS, Undisturbed, bad_methods, damage, full_disk, kills
+from tests.environments import ENVIRONMENTS, Hostile
+from tests.faults import (
+    LAUNCHER,
+    MANNERS,
+    SNAKEMAKE,
+    Undisturbed,
+    bad_methods,
+    damage,
+    edited_inputs,
+    full_disk,
+    kills,
+    lying_guests,
+)
+from tests.guest_programs import BREACHES
 
 pytestmark = pytest.mark.slow
-KILLS = int(os.environ.get("KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "6"))  # `make reliability` does 20
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +32,9 @@ def peace(tmp_path_factory):
     return Undisturbed(tmp_path_factory.mktemp("survival"))
 
 
-def test_a_run_killed_at_random_moments_completes_with_the_same_results(peace):
-    found = kills(peace, KILLS)
+@pytest.mark.parametrize("program", [LAUNCHER, SNAKEMAKE])
+def test_a_run_killed_at_random_moments_completes_with_the_same_results(peace, program):
+    found = kills(peace, KILLS, program)
     assert found.faults == KILLS
     assert found.half_written == []
     assert found.different == []
@@ -53,3 +68,26 @@ def test_misbehaving_methods_are_rows_and_the_rest_goes_on(tmp_path):
     table = (results / "tables/race.csv").read_text()
     for how in MANNERS:
         assert f"Bad {how}" in table
+
+
+def test_guests_that_break_their_contract_are_told_each_and_an_honest_one_runs(tmp_path):
+    said = lying_guests(tmp_path)
+    for name, (_, sentence) in BREACHES.items():
+        assert re.search(sentence, said[name]), (name, said[name])
+
+
+def test_edited_inputs_of_every_kind_are_made_anew_alone(tmp_path):
+    assert set(edited_inputs(tmp_path).values()) == {"made anew, alone"}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    return Hostile(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_a_hostile_environment_changes_nothing_or_is_told(hostile, name):
+    words = hostile.survives(name)
+    if words.startswith("not tried: "):
+        pytest.skip(words)
+    assert words in ("identical", "told")

@@ -53,6 +53,11 @@ def test_one_table_in_many_clothes(tmp_path, name, content):
     assert table.frame.to_dict("list") == {"a": [1, 2], "b": ["x, z", "w"], "y": ["no", "yes"]}
 
 
+def test_separators_inside_quotes_do_not_count(tmp_path):
+    table = read_table(written(tmp_path, '"age, in years, at visit";b\n"1";2\n'))
+    assert list(table.frame.columns) == ["age, in years, at visit", "b"]
+
+
 def test_an_index_is_left_out_and_named(tmp_path):
     assert read_table(written(tmp_path, PLAIN)).left_out == ()
     for content in (",a,b\n0,1,2\n1,3,4\n", "a,b\nr1,1,2\nr2,3,4\n"):

@@ -81,7 +81,7 @@ def test_a_band_may_end_inside_a_row():
     ("weights", "message"),
     [
         ([1.0, -1.0, 1.0], "holds a number below 0: expected finite weights of 0 or more"),
-        ([0.0, 0.0, 0.0], "is 0 for every row"),
+        ([0.0, 0.0, 0.0], "holds no weight but zero"),
         ([1.0, 1.0], r"shape \(2,\): expected one weight a row, shape \(3,\)"),
         ([[1.0], [1.0], [1.0]], r"shape \(3, 1\)"),
         ([1.0, np.nan, 1.0], "NaN or infinite"),

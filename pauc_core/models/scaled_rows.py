@@ -26,10 +26,12 @@ class ScaledRows:
     scale: np.ndarray
 
     @classmethod
-    def fit(cls, x: Any, names: Sequence[str] | None = None) -> ScaledRows:
+    def fit(
+        cls, x: Any, names: Sequence[str] | None = None, weights: np.ndarray | None = None
+    ) -> ScaledRows:
         """Learn center and scale in two passes; ``names`` are for the sentence of an error."""
         with np.errstate(over="ignore", invalid="ignore"):
-            center, variance, moved = _moments(x)
+            center, variance, moved = _moments(x, weights)
         bad = ~np.isfinite(variance) | ((variance == 0.0) & moved)
         if bad.any():
             place = int(np.argmax(bad))
@@ -73,34 +75,41 @@ def exact_product(x: Any, coef: np.ndarray) -> np.ndarray:
     return np.concatenate(blocks)
 
 
-def _moments(x: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _moments(x: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean and variance of each column, and whether it has two different values.
 
     Sums are of differences, first from one of the column's own values and then from the mean:
     exact for a constant column, and a large mean costs the variance nothing.
     """
     size, width = x.shape
+    mass = float(size if weights is None else weights.sum())
     if sp.issparse(x):
         full = np.bincount(x.indices, minlength=width) == size
         value = np.zeros(width)
         value[x.indices] = x.data
         shift = np.where(full, value, 0.0)
+        of_entry = None if weights is None else np.repeat(weights, np.diff(x.indptr))
 
         def sums(values: np.ndarray) -> np.ndarray:
-            return np.bincount(x.indices, weights=values, minlength=width)
+            weighted = values if of_entry is None else values * of_entry
+            return np.bincount(x.indices, weights=weighted, minlength=width)
 
         from_shift = x.data - shift[x.indices]
-        center = shift + sums(from_shift) / size
+        center = shift + sums(from_shift) / mass
         squares = sums((x.data - center[x.indices]) ** 2)
-        squares += (size - np.bincount(x.indices, minlength=width)) * center**2
-        return center, squares / size, sums(from_shift != 0) > 0
+        squares += (mass - sums(np.ones(len(x.data)))) * center**2
+        return center, squares / mass, sums(from_shift != 0) > 0
     shift = x[0].astype(np.float64)
     total, squares, moved = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
+
+    def added(values: np.ndarray, start: int) -> np.ndarray:
+        return values.sum(axis=0) if weights is None else weights[start : start + BLOCK] @ values
+
     for i in range(0, size, BLOCK):
         differences = x[i : i + BLOCK] - shift
-        total += differences.sum(axis=0)
+        total += added(differences, i)
         moved |= (differences != 0).any(axis=0)
-    center = shift + total / size
+    center = shift + total / mass
     for i in range(0, size, BLOCK):
-        squares += np.square(x[i : i + BLOCK] - center).sum(axis=0)
-    return center, squares / size, moved
+        squares += added(np.square(x[i : i + BLOCK] - center), i)
+    return center, squares / mass, moved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from os import PathLike
 from typing import Any, Self
 
@@ -13,15 +13,20 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from pauc_core.metrics import pauc, ranks
+from pauc_core.bands import fpr_band
+from pauc_core.labelled import check_weights
+from pauc_core.metrics import pauc
 from pauc_core.models.scaled_rows import ScaledRows, exact_product
 from pauc_core.objective.losses import LOSSES
-from pauc_core.own_data.folds import FEW, equal_rows, group_codes, held_out_masks
+from pauc_core.own_data.calibration import probabilities
+from pauc_core.own_data.decision import Aim, HeldOut, decide
+from pauc_core.own_data.doubts import doubt_band
+from pauc_core.own_data.folds import equal_rows, group_codes, group_names, held_out_masks
+from pauc_core.own_data.promise import promise_rows
 from pauc_core.own_data.search import Found, Plan, search, without_choice
-from pauc_core.own_data.settings import check_choice, check_count, check_number
-from pauc_core.own_data.threshold import at_least_cost, at_rate
+from pauc_core.own_data.settings import USUAL, check_choice, check_count, check_number, named_rates
+from pauc_core.solver.path import Training
 
-FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
 SURROGATES = ("sigmoid", "logistic")
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 USUAL_PENALTY = 1.0  # where there are too few rows to choose one
@@ -41,6 +46,9 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
     ----------
     fpr_low, fpr_high : float, default 0.05 and 0.5
         The band of false positive rates.
+    tpr_low, tpr_high : float, optional
+        The band as true positive rates instead; one that is left out is 0 or 1. The classifier is
+        then fitted with classes and signs exchanged: TPR [c, d] is FPR [1 - d, 1 - c] there.
     loss : {"sigmoid", "logistic", "squared_hinge"}, optional
         The surrogate of the score gap; the paper's is "logistic". Left out, it is chosen.
     penalty : float, optional
@@ -49,6 +57,14 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
     predict_fpr : float, optional
         False positive rate at which `predict` works; its threshold is learned on held-out rows.
         Left out it is 0.05, or the nearest rate in the band.
+    predict_tpr : float, optional
+        True positive rate at which `predict` works instead. With a band of true positive rates and
+        neither of them given it is 0.95, or the nearest rate in the band.
+    confidence : float, optional
+        A promise: the true false positive rate of `predict` exceeds `predict_fpr` with a chance of
+        at most 1 - `confidence`, for new rows that come as the training rows did. It costs a
+        `validation_fraction` of the negatives, or as many as the promise needs: they place the
+        threshold, by the binomial distribution, and nothing is chosen by them or fitted to them.
     class_weight : dict, "balanced" or None
         Costs of a wrong answer for a row of each class: where given, `predict` works at the
         threshold of least cost on held-out rows instead of `predict_fpr`, and logistic regression
@@ -69,6 +85,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
+    band_ : dict
+        The band as `pauc` takes it: `fpr_low`, `fpr_high` or `tpr_low`, `tpr_high`.
     classes_ : array of shape (2,)
         The second one is the positive class.
     coef_, intercept_ : arrays of shape (1, n_features) and (1,)
@@ -82,22 +100,30 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         Which of them was chosen.
     validation_score_, start_score_ : float
         Held-out pAUC of the chosen candidate and of plain logistic regression.
-    predict_fpr_ : float
-        The rate that `predict` aims at; NaN where `class_weight` decides.
+    predict_fpr_, predict_tpr_ : float
+        The rate that `predict` aims at, the other one being NaN; both where `class_weight` decides.
+    calibration_ : array of shape (2, knots)
+        `predict_proba`'s log-odds (second row) at decisions (first row), from held-out rows.
     held_out_ : array of row numbers
         Rows that some fold held out; all rows where there were too few to hold any out.
+    set_apart_ : array of row numbers
+        Negatives that placed the threshold of a promise; none without `confidence`.
     n_iter_ : int
         Iterations of the last fit, to all rows.
     """
 
     def __init__(
         self,
-        fpr_low: float = 0.05,
-        fpr_high: float = 0.5,
+        fpr_low: float = USUAL[0],
+        fpr_high: float = USUAL[1],
         *,
+        tpr_low: float | None = None,
+        tpr_high: float | None = None,
         loss: str | None = None,
         penalty: float | None = None,
         predict_fpr: float | None = None,
+        predict_tpr: float | None = None,
+        confidence: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
         validation_fraction: float = 0.2,
         max_iter: int = 100,
@@ -108,9 +134,13 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.fpr_low = fpr_low
         self.fpr_high = fpr_high
+        self.tpr_low = tpr_low
+        self.tpr_high = tpr_high
         self.loss = loss
         self.penalty = penalty
         self.predict_fpr = predict_fpr
+        self.predict_tpr = predict_tpr
+        self.confidence = confidence
         self.class_weight = class_weight
         self.validation_fraction = validation_fraction
         self.max_iter = max_iter
@@ -125,32 +155,53 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> Self:
-        """Learn from rows X with two kinds of labels y; no fold cuts a group or parts equals."""
-        if refused:
-            names = ", ".join(sorted(refused))
-            raise TypeError(
-                f"PartialAUCClassifier.fit does not take {names}: the band is a range of ranks, "
-                "which weights would blur; repeat or drop rows instead."
-            )
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows X with two kinds of labels y; no fold cuts a group or parts equals.
+
+        With weights rates are shares of weight, and a row of weight 0 is left out.
+        """
         self._check_settings()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        positive = self._learn_classes(y)
-        costs = self._costs(y)
-        kept = equal_rows(X) if groups is None else group_codes(groups, len(y))
-        masks = held_out_masks(positive, kept, self.validation_fraction, self.random_state)
-        self._check_band(positive, masks)
-        rows = ScaledRows.fit(X, getattr(self, "feature_names_in_", None))
-        found = self._search(rows, positive, masks, costs)
+        weights, random = (
+            check_weights(sample_weight, len(y)),
+            check_random_state(self.random_state),
+        )
+        names = None if groups is None else group_names(groups, len(y))
+        used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        self._learn_classes(y[used])
+        self.band_ = self._rates()
+        self.set_apart_ = self._set_apart(y, used, random, sample_weight, groups)
+        used = np.setdiff1d(used, self.set_apart_, assume_unique=True)
+        every = len(used) == len(y)
+        apart, x = X[self.set_apart_], X if every else X[used]
+        y, weights = y[used], None if weights is None else weights[used]
+        kept = equal_rows(x) if names is None else group_codes(names[used])
 
-        self._learn_threshold(rows, positive, masks, found, costs)
+        positive, band = y == self.classes_[1], fpr_band(**self.band_)
+        masks = held_out_masks(positive, kept, self.validation_fraction, random)
+        doubt_band(positive ^ band.exchanged, masks, band, list(self.band_.values()), weights)
+        costs = self._costs(y, weights)
+        rows = ScaledRows.fit(x, getattr(self, "feature_names_in_", None), weights)
+        # Here, and for the weights that come back, a band of true positive rates is exchanged.
+        target, everyone = positive ^ band.exchanged, np.ones(len(y), dtype=bool)
+        everything = Training(rows, target, everyone, band.low, band.high, weights)
+        found = self._search(everything, masks, costs[::-1] if band.exchanged else costs)
+
+        found = found.signed(band)
+        seen = HeldOut.of(rows, positive, weights, masks, found)
+        self.predict_fpr_, self.predict_tpr_ = self._aim()
+        aim = Aim(self.predict_fpr_, self.predict_tpr_, costs, self.confidence)
+        coef, intercept, self.calibration_ = decide(
+            rows, found, seen, aim, apart, (~positive).sum()
+        )
+        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
         self.loss_ = found.candidates[found.chosen].loss
         self.path_ = found.table()
         self.penalty_ = float(self.path_["penalty"][found.chosen])
         self.best_index_ = found.chosen
         self.start_score_ = found.start.value
         self.validation_score_ = found.seen[found.chosen].value
-        self.held_out_ = np.flatnonzero(np.any(masks, axis=0)) if masks else np.arange(len(y))
+        self.held_out_ = used[np.any(masks, axis=0)] if masks else used
         self.n_iter_ = max(found.iterations, 1)
         return self
 
@@ -161,21 +212,23 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         return exact_product(X, self.coef_[0]) + self.intercept_[0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels at the threshold whose held-out false positive rate is at most `predict_fpr`."""
+        """Labels at the threshold for `predict_fpr`, `predict_tpr` or the costs."""
         decision = self.decision_function(X)
         return np.asarray(self.classes_[(decision > 0).astype(np.intp)])
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of both classes, calibrated on held-out rows; they rank as the decision.
+
+        `predict` works at a rate and not at a probability of one half.
+        """
+        return probabilities(self.decision_function(X), *self.calibration_)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Area under the ROC curve in the band, divided by the band's width."""
-        if sample_weight is not None:
-            raise ValueError("score has no weighted form: pass sample_weight=None.")
-        labels = np.asarray(y)
-        return pauc(
-            labels == self.classes_[1],
-            self.decision_function(X),
-            fpr_low=self.fpr_low,
-            fpr_high=self.fpr_high,
-        )
+        positive = np.asarray(y) == self.classes_[1]
+        decision = self.decision_function(X)
+        band: dict[str, Any] = self.band_
+        return pauc(positive, decision, sample_weight=sample_weight, **band)
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw the held-out pAUC of every candidate on matplotlib axes and return them."""
@@ -208,14 +261,22 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             check_choice("loss", self.loss, LOSSES)
         if self.penalty is not None:
             check_number("penalty", self.penalty, 0, ends="[)")
-        if self.predict_fpr is not None:
-            check_number("predict_fpr", self.predict_fpr, 0, 1)
+        for name in ("tpr_low", "tpr_high", "predict_fpr", "predict_tpr"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), 0, 1)
+        if self.predict_fpr is not None and self.predict_tpr is not None:
+            raise ValueError("predict_fpr and predict_tpr are both given: leave out one of them.")
+        if self.confidence is not None:
+            check_number("confidence", self.confidence, 0, 1, ends="()")
         check_number("validation_fraction", self.validation_fraction, 0, 0.5, ends="(]")
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, 0, ends="[)")
         check_random_state(self.random_state)
 
-    def _learn_classes(self, y: np.ndarray) -> np.ndarray:
+    def _rates(self) -> dict[str, float]:
+        return named_rates(self.fpr_low, self.fpr_high, self.tpr_low, self.tpr_high)
+
+    def _learn_classes(self, y: np.ndarray) -> None:
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
@@ -228,45 +289,48 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
                 "This classifier needs samples of 2 classes; the data hold only one class: "
                 f"{self.classes_[0]!r}."
             )
-        return np.asarray(y == self.classes_[1])
 
-    def _costs(self, y: np.ndarray) -> tuple[float, float]:
-        costs = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+    def _aim(self) -> tuple[float, float]:
+        """The false and the true positive rate that `predict` is to have, one or both NaN."""
+        low, high = self.band_.values()
+        if self.class_weight is not None:
+            return math.nan, math.nan
+        if self.predict_tpr is not None:
+            return math.nan, float(self.predict_tpr)
+        if self.predict_fpr is not None:
+            return float(self.predict_fpr), math.nan
+        if "fpr_low" in self.band_:
+            return min(max(USUAL_FPR, low), high), math.nan
+        return math.nan, min(max(1.0 - USUAL_FPR, low), high)
+
+    def _set_apart(
+        self, y: np.ndarray, used: np.ndarray, random: Any, sample_weight: Any, groups: Any
+    ) -> np.ndarray:
+        """Numbers of the negatives that place the threshold of a promise."""
+        if self.confidence is None:
+            return np.empty(0, dtype=np.intp)
+        if sample_weight is not None or groups is not None:
+            which = "sample_weight" if groups is None else "groups"
+            raise ValueError(
+                f"confidence={self.confidence} and {which} do not go together: the promise counts "
+                "rows that are drawn one by one; leave out one of them."
+            )
+        return promise_rows(
+            used[y[used] == self.classes_[0]],
+            self._aim()[0],
+            self.confidence,
+            self.validation_fraction,
+            random,
+        )
+
+    def _costs(self, y: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
+        costs = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=y, sample_weight=weights
+        )
         return float(costs[0]), float(costs[1])
 
-    def _check_band(self, positive: np.ndarray, masks: list[np.ndarray]) -> None:
-        """Refuse or doubt a band too narrow for the negatives that a fold leaves to learn from."""
-        total = int(np.count_nonzero(~positive))
-        left = min((int(np.count_nonzero(~positive & ~held)) for held in masks), default=total)
-        band = f"[{self.fpr_low}, {self.fpr_high}]"
-        try:
-            m, n = ranks(left, self.fpr_low, self.fpr_high)
-        except ValueError as error:
-            raise ValueError(
-                f"The band {band} holds none of the {left} negatives that there are to learn from "
-                f"({total} less those of a held-out fold): widen the band or bring more negatives."
-            ) from error
-        if n - m < FEW_IN_BAND:
-            warnings.warn(
-                f"Only {n - m} training negatives lie in the band {band}: with fewer than "
-                f"{FEW_IN_BAND} its area is mostly noise; widen the band or add negatives.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not masks:
-            warnings.warn(
-                f"The smaller class has fewer than {FEW} rows: nothing is held out, and nothing "
-                "can be chosen by; add rows.",
-                UserWarning,
-                stacklevel=3,
-            )
-
     def _search(
-        self,
-        rows: ScaledRows,
-        positive: np.ndarray,
-        masks: list[np.ndarray],
-        costs: tuple[float, float],
+        self, everything: Training, masks: list[np.ndarray], costs: tuple[float, float]
     ) -> Found:
         penalties = PENALTIES if masks else (USUAL_PENALTY,)
         plan = Plan(
@@ -277,38 +341,10 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             class_weights=costs,
         )
-        band = (self.fpr_low, self.fpr_high)
         if not masks:
-            return without_choice(rows, positive, band, plan)
+            return without_choice(everything, plan)
         total = len(masks) * (2 + len(plan.losses) * len(plan.penalties)) + 1
         with tqdm(total=total, disable=not self.verbose, desc="pAUC", unit="fit") as bar:
-            found = search(rows, positive, masks, band, plan, self.n_jobs, bar.update)
+            found = search(everything, masks, plan, self.n_jobs, bar.update)
             bar.set_postfix_str(f"held-out pAUC {found.seen[found.chosen].value:.4f}")
         return found
-
-    def _learn_threshold(
-        self,
-        rows: ScaledRows,
-        positive: np.ndarray,
-        masks: list[np.ndarray],
-        found: Found,
-        costs: tuple[float, float],
-    ) -> None:
-        """Place the threshold by scores of held-out rows, in units of each model's own spread."""
-        spread = float(np.std(rows.scores(found.weights))) or 1.0
-        scores, labels = [rows.scores(found.weights) / spread], [positive]
-        if masks:
-            every = [rows.scores(w) for w in found.fold_weights]
-            scores = [s[held] / (np.std(s) or 1.0) for s, held in zip(every, masks, strict=True)]
-            labels = [positive[held] for held in masks]
-        pooled, truth = np.concatenate(scores), np.concatenate(labels)
-        if self.class_weight is None:
-            usual = min(max(USUAL_FPR, self.fpr_low), self.fpr_high)
-            self.predict_fpr_ = usual if self.predict_fpr is None else float(self.predict_fpr)
-            threshold = at_rate(truth, pooled, self.predict_fpr_)
-        else:
-            self.predict_fpr_ = float("nan")
-            threshold = at_least_cost(truth, pooled, costs)
-        coef, offset = rows.unscaled(found.weights)
-        self.coef_ = coef[np.newaxis]
-        self.intercept_ = np.array([offset - threshold * spread])

@@ -50,25 +50,28 @@ def fit(arguments: argparse.Namespace) -> Result:
     from pauc_core.own_data.rows import label_values, training_rows
 
     _check_output(arguments.output)
-    path, group = arguments.train, arguments.group
+    path = arguments.train
     rows = training_rows(
         path,
         label=arguments.label,
         drop=arguments.drop,
-        further=[group] if group else [],
+        group=arguments.group,
+        weight=arguments.weight,
         text=arguments.text,
         number=arguments.number,
         missing=arguments.missing,
     )
     y = label_values(np.asarray(rows.labels), arguments.positive, path)
     model = PartialAUCClassifier(
-        *arguments.fpr,
+        **(arguments.band or {}),
         loss=arguments.loss,
         predict_fpr=arguments.predict_fpr,
+        predict_tpr=arguments.predict_tpr,
+        confidence=arguments.confidence,
         random_state=arguments.seed,
         verbose=not arguments.quiet,
     )
-    model.fit(rows.x, y, groups=rows.groups(group, path))
+    model.fit(rows.x, y, sample_weight=rows.weights, groups=rows.groups)
     others = set(np.asarray(rows.labels)[~y].tolist()) if arguments.positive else set()
     origin = {
         "label": arguments.label,
@@ -84,12 +87,16 @@ def fit(arguments: argparse.Namespace) -> Result:
         "columns": _columns(rows.encoding, model.n_features_in_),
         "left_out": [] if rows.encoding is None else list(rows.encoding.left_out),
         "positive_class": arguments.positive or str(model.classes_[1]),
-        "fpr": list(arguments.fpr),
+        "band": model.band_,
         "held_out_pauc": model.validation_score_,
         "standard_error": model.path_["standard_error"][best],
         "logistic_regression": model.start_score_,
         "loss": model.loss_,
         "penalty": model.penalty_,
+        "predict_fpr": model.predict_fpr_,
+        "predict_tpr": model.predict_tpr_,
+        "confidence": model.confidence,
+        "set_apart": len(model.set_apart_),
         "model": str(arguments.output),
     }
 
@@ -102,29 +109,33 @@ def score(arguments: argparse.Namespace) -> Result:
     from pauc_core.own_data.rows import SavedModel, model_rows
 
     model = SavedModel.load(arguments.model)
-    path, group = arguments.test, arguments.group
-    rows = model_rows(model, path, label=arguments.label, further=[group] if group else [])
-    positive = positives(model, rows.labels, path)
+    path = arguments.test
+    rows = model_rows(
+        model, path, label=arguments.label, group=arguments.group, weight=arguments.weight
+    )
+    positive, weights = positives(model, rows.labels, path), rows.weights
     scores = model.classifier.decision_function(rows.x)
-    band = (model.classifier.fpr_low, model.classifier.fpr_high)
-    groups = rows.groups(group, path)
-    found = pauc_interval(positive, scores, fpr_low=band[0], fpr_high=band[1], groups=groups)
+    band: dict[str, Any] = model.classifier.band_
+    found = pauc_interval(positive, scores, groups=rows.groups, sample_weight=weights, **band)
+    of_negatives = None if weights is None else weights[~positive]
     rates = []
     for rate in sorted(arguments.at):
         # One step down is the highest score that is refused: a yes is a score above it.
-        threshold = np.nextafter(threshold_at_fpr(scores[~positive], rate), -np.inf)
-        rates.append(_rates(rate, positive, scores, float(threshold)))
-    rates.append(_rates("predict", positive, scores, 0.0))
+        step = threshold_at_fpr(scores[~positive], rate, sample_weight=of_negatives)
+        threshold = float(np.nextafter(step, -np.inf))
+        rates.append(_rates(rate, positive, scores > threshold, threshold, weights))
+    rates.append(_rates("predict", positive, scores > 0, 0.0, weights))
     if arguments.roc:
         from pauc_core.own_data.roc_picture import draw_rocs
 
-        draw_rocs(arguments.roc, positive, {"": scores}, band)
+        name = f"pAUC {found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+        draw_rocs(arguments.roc, positive, {name: scores}, band, weights)
     return {
         "rows": len(positive),
         "positives": int(positive.sum()),
-        "fpr": list(band),
+        "band": band,
         **_interval(found),
-        "auc": auc(positive, scores),
+        "auc": auc(positive, scores, sample_weight=weights),
         "rates": rates,
         "roc": arguments.roc and str(arguments.roc),
     }
@@ -140,15 +151,16 @@ def predict(arguments: argparse.Namespace) -> Result:
     _check_output(arguments.output)
     model = SavedModel.load(arguments.model)
     rows = model_rows(
-        model, arguments.table, label=arguments.label, labelled=False, further=arguments.keep
+        model, arguments.table, label=arguments.label, labelled=False, keep=arguments.keep
     )
     scores = model.classifier.decision_function(rows.x)
     label = arguments.label or model.label
-    columns: dict[str, Any] = dict(rows.further)
+    columns: dict[str, Any] = dict(rows.kept)
     if rows.labels is not None and label:
         columns[label] = rows.labels
     negative, positive = model.words
     columns["score"] = scores
+    columns["probability"] = model.classifier.predict_proba(rows.x)[:, 1]
     columns["predicted"] = np.where(scores > 0, positive, negative)
     separator = "\t" if ".tsv" in arguments.output.suffixes else ","
     with atomic_path(arguments.output) as draft:
@@ -165,39 +177,40 @@ def compare(arguments: argparse.Namespace) -> Result:
     from pauc_core.intervals import compare_pauc, pauc_interval
     from pauc_core.own_data.comparing import of_files, of_models
 
-    paths, band = arguments.files, arguments.fpr
+    paths, band = arguments.files, arguments.band
+    beside = {"label": arguments.label, "group": arguments.group, "weight": arguments.weight}
     if len(paths) == 3:
-        pair, models = of_models(paths[:2], paths[2], label=arguments.label, group=arguments.group)
-        bands = {(m.classifier.fpr_low, m.classifier.fpr_high) for m in models}
-        if band is None and len(bands) > 1:
+        pair, models = of_models(paths[:2], paths[2], **beside)
+        bands = [model.classifier.band_ for model in models]
+        if band is None and bands[0] != bands[1]:
             raise ValueError("The models were fitted for different bands: name one with --fpr.")
-        band = band or bands.pop()
+        band = band or bands[0]
     else:
         pair = of_files(
             paths,
-            label=arguments.label,
             positive=arguments.positive,
             identifier=arguments.id,
             scores=arguments.score,
-            group=arguments.group,
+            **beside,
         )
-    where = {"fpr_low": band[0], "fpr_high": band[1], "groups": pair.groups}
+    where = {**band, "groups": pair.groups, "sample_weight": pair.weights}
     sides = (pair.first, pair.second)
     found = [pauc_interval(pair.positive, scores, **where) for scores in sides]
     paired = compare_pauc(pair.positive, *sides, **where)
+    names = [str(path) for path in paths[:2]]
+    if len(arguments.score) == 2:
+        names = [f"{name}, {score}" for name, score in zip(names, arguments.score, strict=True)]
     if arguments.roc:
         from pauc_core.own_data.roc_picture import draw_rocs
 
-        names = [str(path) for path in paths[:2]]
-        if names[0] == names[1]:
-            names = list(arguments.score)
-        draw_rocs(arguments.roc, pair.positive, dict(zip(names, sides, strict=True)), tuple(band))
+        curves = {f"A: {names[0]}": sides[0], f"B: {names[1]}": sides[1]}
+        draw_rocs(arguments.roc, pair.positive, curves, band, pair.weights)
     return {
         "rows": len(pair.positive),
         "positives": int(pair.positive.sum()),
-        "fpr": list(band),
-        "first": {"from": str(paths[0]), **_interval(found[0])},
-        "second": {"from": str(paths[1]), **_interval(found[1])},
+        "band": band,
+        "first": {"from": names[0], **_interval(found[0])},
+        "second": {"from": names[1], **_interval(found[1])},
         "difference": paired.difference,
         "standard_error": paired.standard_error,
         "interval": [paired.low, paired.high],
@@ -224,9 +237,17 @@ def _interval(found: Any) -> Result:
     }
 
 
-def _rates(name: float | str, positive: np.ndarray, scores: np.ndarray, threshold: float) -> Result:
-    chosen = scores > threshold
-    fpr, tpr = float(chosen[~positive].mean()), float(chosen[positive].mean())
+def _rates(
+    name: float | str,
+    positive: np.ndarray,
+    chosen: np.ndarray,
+    threshold: float,
+    weights: np.ndarray | None,
+) -> Result:
+    fpr, tpr = (
+        float(np.average(chosen[mine], weights=None if weights is None else weights[mine]))
+        for mine in (~positive, positive)
+    )
     return {"at": name, "fpr": fpr, "tpr": tpr, "threshold": threshold}
 
 

@@ -10,9 +10,14 @@ import numpy as np
 import pandas as pd
 
 from pauc_core.data.errors import DataError
-from pauc_core.data.table_loaders import group_numbers
 from pauc_core.own_data.kinds import to_numbers, words
-from pauc_core.own_data.rows import SavedModel, label_values, model_rows
+from pauc_core.own_data.rows import (
+    SavedModel,
+    group_column,
+    label_values,
+    model_rows,
+    weight_column,
+)
 from pauc_core.own_data.tables import Table, check_columns, read_table, table_kind
 
 SCORE = "score"  # what `pauc predict` calls its column
@@ -26,6 +31,7 @@ class Pair:
     first: np.ndarray
     second: np.ndarray
     groups: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 def of_models(
@@ -34,17 +40,17 @@ def of_models(
     *,
     label: str | None,
     group: str | None,
+    weight: str | None,
 ) -> tuple[Pair, list[SavedModel]]:
     """Scores of two models for the rows of a table with labels."""
     models = [SavedModel.load(path) for path in paths]
-    masks, scores, groups = [], [], None
+    masks, scores = [], []
     for model in models:
-        rows = model_rows(model, test, label=label, further=[group] if group else [])
+        rows = model_rows(model, test, label=label, group=group, weight=weight)
         masks.append(positives(model, rows.labels, test))
         scores.append(model.classifier.decision_function(rows.x))
-        groups = rows.groups(group, test)
     _agree(masks, f"{paths[0]} and {paths[1]} call", "fit both for the same positive label")
-    return Pair(masks[0], scores[0], scores[1], groups), models
+    return Pair(masks[0], scores[0], scores[1], rows.groups, rows.weights), models
 
 
 def of_files(
@@ -55,6 +61,7 @@ def of_files(
     identifier: str | None,
     scores: Sequence[str] = (),
     group: str | None,
+    weight: str | None,
 ) -> Pair:
     """Scores of two files, rows matched by an identifier or, where all labels agree, by order.
 
@@ -78,15 +85,12 @@ def of_files(
     by = "check the labels" if identifier else "name a column to match rows by with --id"
     if len(masks) > 1:
         _agree(masks, f"{paths[0]} and {paths[1]} call", by)
-    groups = None
-    if group is not None:
-        grouped = next((table for table in tables if group in table.frame), tables[0])
-        check_columns(grouped, [group])
-        groups = group_numbers(grouped.frame[group], grouped.path)
+    groups = group_column(_with(tables, group), group)
+    weights = weight_column(_with(tables, weight), weight)
     names: Sequence[str | None] = [*scores, *scores][:2] or [None, None]
-    used = [label, identifier, group]
+    used = [label, identifier, group, weight]
     first, second = (_scores(t, name, used) for t, name in zip(tables, names, strict=True))
-    return Pair(masks[0], first, second, groups)
+    return Pair(masks[0], first, second, groups, weights)
 
 
 def positives(model: SavedModel, labels: np.ndarray | None, path: Path) -> np.ndarray:
@@ -108,6 +112,13 @@ def _scores_table(path: Path, label: str, identifier: str | None, group: str | N
     table = read_table(path, [name for name in (identifier, group) if name])
     if identifier is not None:
         check_columns(table, [identifier])
+    return table
+
+
+def _with(tables: Sequence[Table], name: str | None) -> Table:
+    """The first table that has a column; the column may be in one of the files or in both."""
+    table = next((table for table in tables if name in table.frame), tables[0])
+    check_columns(table, [name] if name else [])
     return table
 
 

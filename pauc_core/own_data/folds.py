@@ -47,16 +47,22 @@ def held_out_masks(
     return masks
 
 
-def group_codes(groups: Any, rows: int) -> np.ndarray:
-    """Groups as whole numbers from 0."""
+def group_names(groups: Any, rows: int) -> np.ndarray:
+    """The group of each row, as it was given."""
     names = np.asarray(groups)
-    found = len(np.unique(names))
-    if names.shape != (rows,) or found < 2:
+    if names.shape != (rows,):
         raise ValueError(
-            f"Groups of shape {names.shape} with {found} different values cannot split {rows} "
-            "rows: expected one value a row and at least two."
+            f"Groups of shape {names.shape} cannot split {rows} rows: expected one value a row."
         )
-    return np.unique(names, return_inverse=True)[1]
+    return names
+
+
+def group_codes(names: np.ndarray) -> np.ndarray:
+    """Groups as whole numbers from 0."""
+    found, codes = np.unique(names, return_inverse=True)
+    if len(found) < 2:
+        raise ValueError(f"Groups have {len(found)} different value: expected at least two.")
+    return codes
 
 
 def equal_rows(x: Any) -> np.ndarray:

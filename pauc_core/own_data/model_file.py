@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pauc_core.files import atomic_path
 from pauc_core.own_data.classifier import PartialAUCClassifier
 
-FORMAT = 2
+FORMAT = 3
 FITTED = (
     "coef_",
     "intercept_",
@@ -22,6 +22,9 @@ FITTED = (
     "loss_",
     "penalty_",
     "predict_fpr_",
+    "predict_tpr_",
+    "calibration_",
+    "set_apart_",
     "best_index_",
     "start_score_",
     "validation_score_",
@@ -78,6 +81,7 @@ def load_model(path: str | PathLike[str], kind: type[Classifier]) -> Classifier:
             value = content[name]
             setattr(model, name, value if value.ndim else value.item())
         model.classes_ = content["classes_"]
+        model.band_ = model._rates()
         model.path_ = {
             name.removeprefix(PATH): value
             for name, value in content.items()

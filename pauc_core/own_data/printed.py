@@ -25,6 +25,7 @@ def fit(found: Result) -> str:
         f"held-out pAUC     {found['held_out_pauc']:.4f} in {_band(found)}",
         f"log. regression   {found['logistic_regression']:.4f}",
         f"chosen            {found['loss']}{penalty}",
+        f"predict           {_aim(found)}",
         f"model             {found['model']}",
     ]
     return "\n".join(lines)
@@ -75,7 +76,20 @@ def _rows(found: Result) -> str:
 
 
 def _band(found: Result) -> str:
-    return f"[{found['fpr'][0]:g}, {found['fpr'][1]:g}]"
+    low, high = found["band"].values()
+    return f"{'TPR ' if 'tpr_low' in found['band'] else ''}[{low:g}, {high:g}]"
+
+
+def _aim(found: Result) -> str:
+    if not math.isnan(found["predict_tpr"]):
+        return f"at a TPR of {found['predict_tpr']:g}"
+    rate = f"{found['predict_fpr']:g}"
+    if found["confidence"] is None:
+        return f"at an FPR of {rate}"
+    return (
+        f"at an FPR of at most {rate} with a confidence of {found['confidence']:g}, by "
+        f"{found['set_apart']} negatives set apart"
+    )
 
 
 def _ends(found: Result, sign: str = "") -> str:

@@ -13,8 +13,10 @@ import pandas as pd
 from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
 from pauc_core.data.table_loaders import group_numbers
+from pauc_core.labelled import check_weights
 from pauc_core.own_data.classifier import PartialAUCClassifier
 from pauc_core.own_data.encoding import Encoding
+from pauc_core.own_data.kinds import to_numbers
 from pauc_core.own_data.model_file import load_origin
 from pauc_core.own_data.tables import (
     PACKED,
@@ -28,15 +30,17 @@ from pauc_core.own_data.tables import (
 
 @dataclass(frozen=True)
 class Rows:
-    """Features (a frame, or CSR), labels where there are any, and further columns as written."""
+    """Features (a frame, or CSR), labels where there are any, and what else was asked for.
+
+    ``kept`` are columns that are handed on as they are written.
+    """
 
     x: Any
     labels: np.ndarray | None
-    further: dict[str, pd.Series] = field(default_factory=dict)
+    groups: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    kept: dict[str, pd.Series] = field(default_factory=dict)
     encoding: Encoding | None = None
-
-    def groups(self, name: str | None, path: Path) -> np.ndarray | None:
-        return None if name is None else group_numbers(self.further[name], path)
 
 
 @dataclass(frozen=True)
@@ -77,28 +81,30 @@ def training_rows(
     *,
     label: str | None,
     drop: Sequence[str] = (),
-    further: Sequence[str] = (),
+    group: str | None = None,
+    weight: str | None = None,
     text: Sequence[str] = (),
     number: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> Rows:
-    """Rows to learn from; columns in ``further`` (groups) are no features but handed on."""
+    """Rows to learn from; the columns of groups and of weights are no features."""
+    beside = [name for name in (group, weight) if name is not None]
     if _is_libsvm(path):
-        _refuse_columns(path, [*drop, *further, *text, *number])
+        _refuse_columns(path, [*drop, *beside, *text, *number])
         values, x = read_libsvm(path, None)
         return Rows(x, values)
-    table = read_table(path, [*text, *further], missing)
+    table = read_table(path, [*text, *([group] if group else [])], missing)
     if label is None:
         raise DataError(f"{path} is a table: name its label column with --label.")
-    left = [label, *drop, *further]
+    left = [label, *drop, *beside]
     check_columns(table, [*left, *text, *number])
     labels = _labels(table, label)
     features = [name for name in table.frame.columns if name not in left]
     if not features:
         raise DataError(f"{path} has no column beside the label {label!r}: nothing to learn from.")
     encoding = Encoding.learn(table, features, text=text, number=number, holes=missing)
-    others = {name: table.frame[name] for name in further}
-    return Rows(encoding.apply(table), labels, others, encoding)
+    groups, weights = group_column(table, group), weight_column(table, weight)
+    return Rows(encoding.apply(table), labels, groups, weights, encoding=encoding)
 
 
 def model_rows(
@@ -107,18 +113,26 @@ def model_rows(
     *,
     label: str | None = None,
     labelled: bool = True,
-    further: Sequence[str] = (),
+    group: str | None = None,
+    weight: str | None = None,
+    keep: Sequence[str] = (),
 ) -> Rows:
     """Rows for a model; unless ``labelled`` the labels may be missing and are kept as written."""
     label = label or model.label
+    beside = [*keep, *(name for name in (group, weight) if name is not None)]
     if _is_libsvm(path):
-        _refuse_columns(path, further)
+        _refuse_columns(path, beside)
+        if model.encoding is not None:
+            raise DataError(
+                f"{path} is read as LIBSVM text, by its ending, and {model.path} was fitted to a "
+                "table with names: give a CSV, TSV or Parquet file."
+            )
         values, x = read_libsvm(path, model.classifier.n_features_in_)
         return Rows(x, values)
     encoding = model.encoding
-    texts = [] if encoding is None else encoding.text
-    table = read_table(path, [*texts, *further], [] if encoding is None else encoding.holes)
-    check_columns(table, further)
+    texts = [*keep, *([group] if group else []), *(encoding.text if encoding else [])]
+    table = read_table(path, texts, encoding.holes if encoding else [])
+    check_columns(table, beside)
     labels = None
     if labelled:
         if label is None:
@@ -128,9 +142,30 @@ def model_rows(
     elif label in table.frame:
         labels = table.frame[label].to_numpy()
     if encoding is None:
-        encoding = _by_place(model, table, [*further, *([label] if label else [])])
-    others = {name: table.frame[name] for name in further}
-    return Rows(encoding.apply(table), labels, others, encoding)
+        encoding = _by_place(model, table, [*beside, *([label] if label else [])])
+    groups, weights = group_column(table, group), weight_column(table, weight)
+    kept = {name: table.frame[name] for name in keep}
+    return Rows(encoding.apply(table), labels, groups, weights, kept, encoding)
+
+
+def group_column(table: Table, name: str | None) -> np.ndarray | None:
+    """A number for each row's group, where a column of groups is named."""
+    return None if name is None else group_numbers(table.frame[name], table.path)
+
+
+def weight_column(table: Table, name: str | None) -> np.ndarray | None:
+    """The weights of a column, where one is named: finite, none below 0, not all 0."""
+    if name is None:
+        return None
+    weights, strange = to_numbers(table.frame[name])
+    wrong = strange if strange.any() else np.isnan(weights)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(
+            f"{table.path}, row {row + 1}: the weight {table.frame[name].iloc[row]} in {name!r} is "
+            "no number."
+        )
+    return check_weights(weights, len(weights), f"{table.path}: the weight {name!r}")
 
 
 def label_values(values: np.ndarray, positive: str | None, path: Path) -> np.ndarray:

@@ -8,27 +8,35 @@ from typing import Any
 import numpy as np
 
 from pauc_core.metrics import pauc
+from pauc_core.own_data.settings import USUAL, named_rates
 
 
 @dataclass(frozen=True)
 class PAUCScorer:
     """Scores a fitted classifier; made by `pauc_scorer`."""
 
-    fpr_low: float
-    fpr_high: float
+    rates: tuple[tuple[str, float], ...]
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         if hasattr(estimator, "decision_function"):
             scores = estimator.decision_function(X)
         else:
             scores = estimator.predict_proba(X)[:, 1]
         positive = np.asarray(y) == estimator.classes_[1]
-        return pauc(positive, scores, fpr_low=self.fpr_low, fpr_high=self.fpr_high)
+        band: dict[str, Any] = dict(self.rates)
+        return pauc(positive, scores, sample_weight=sample_weight, **band)
 
 
-def pauc_scorer(fpr_low: float = 0.05, fpr_high: float = 0.5) -> PAUCScorer:
+def pauc_scorer(
+    fpr_low: float = USUAL[0],
+    fpr_high: float = USUAL[1],
+    *,
+    tpr_low: float | None = None,
+    tpr_high: float | None = None,
+) -> PAUCScorer:
     """A scorer for `GridSearchCV` and `cross_val_score`: the area in the band over its width.
 
-    Any classifier of two classes will do that has `decision_function` or `predict_proba`.
+    Any classifier of two classes will do that has `decision_function` or `predict_proba`. With
+    `tpr_low` or `tpr_high` the band is one of true positive rates.
     """
-    return PAUCScorer(fpr_low, fpr_high)
+    return PAUCScorer(tuple(named_rates(fpr_low, fpr_high, tpr_low, tpr_high).items()))

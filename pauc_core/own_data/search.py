@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from pauc_core.bands import Band
 from pauc_core.solver.choice import Seen, choose, gap, look_at, pool
-from pauc_core.solver.path import Rows, Training, fit_band, fit_logistic, follow
+from pauc_core.solver.path import Training, fit_band, fit_logistic, follow
 
 PLAIN, BALANCED = "logistic regression", "balanced logistic regression"
 LOGISTIC_ITERATIONS = 1000
@@ -54,6 +55,12 @@ class Found:
     weights: np.ndarray
     iterations: int
 
+    def signed(self, band: Band) -> Found:
+        """The weights for the problem as it is, where the band's one was exchanged."""
+        sign = -1.0 if band.exchanged else 1.0
+        folds = [sign * w for w in self.fold_weights]
+        return replace(self, fold_weights=folds, weights=sign * self.weights)
+
     def table(self) -> dict[str, np.ndarray]:
         """A column a fact, a row a candidate."""
         gaps = [gap(self.seen[self.chosen], one) for one in self.seen]
@@ -69,10 +76,8 @@ class Found:
 
 
 def search(
-    rows: Rows,
-    positive: np.ndarray,
+    everything: Training,
     held_out: Sequence[np.ndarray],
-    band: tuple[float, float],
     plan: Plan,
     n_jobs: int | None,
     tick: Callable[[], object],
@@ -82,8 +87,7 @@ def search(
     ``held_out`` are masks of rows, one a fold; ``tick`` is called after every fit. Folds and
     surrogates are threads of this process: they share the rows.
     """
-    everything = Training(rows, positive, np.ones(len(positive), dtype=bool), *band)
-    folds = [Training(rows, positive, ~held, *band) for held in held_out]
+    folds = [replace(everything, train=~held) for held in held_out]
     run = Parallel(n_jobs=n_jobs, require="sharedmem")
     # Threads of the linear algebra would wait for each other's cores.
     with threadpool_limits(1):
@@ -102,12 +106,7 @@ def search(
             weights[place].append(w)
 
     def seen(each: Sequence[np.ndarray]) -> Seen:
-        return pool(
-            [
-                look_at(positive[held], rows.scores(w)[held], *band)
-                for w, held in zip(each, held_out, strict=True)
-            ]
-        )
+        return pool([_look(everything, w, held) for w, held in zip(each, held_out, strict=True)])
 
     looks = run(delayed(seen)(each) for each in weights)
     chosen = choose(looks, [c.penalty for c in candidates])
@@ -119,16 +118,24 @@ def search(
     return Found(candidates, looks, plain, chosen, weights[chosen], best, iterations)
 
 
-def without_choice(
-    rows: Rows, positive: np.ndarray, band: tuple[float, float], plan: Plan
-) -> Found:
+def without_choice(everything: Training, plan: Plan) -> Found:
     """The plan's first candidate on all rows, where too few can be held out to choose by."""
-    everything = Training(rows, positive, np.ones(len(positive), dtype=bool), *band)
     candidate = plan.candidates[0]
-    start, _ = _logistic(everything, plan.class_weights, np.zeros(rows.width))
+    start, _ = _logistic(everything, plan.class_weights, np.zeros(everything.rows.width))
     w, iterations = _refit(everything, candidate, start, plan)
-    seen, plain = (look_at(positive, rows.scores(each), *band) for each in (w, start))
+    seen, plain = (_look(everything, each, everything.train) for each in (w, start))
     return Found([candidate], [seen], plain, 0, [], w, iterations)
+
+
+def _look(everything: Training, w: np.ndarray, held: np.ndarray) -> Seen:
+    scores, weights = everything.rows.scores(w)[held], everything.weights
+    return look_at(
+        everything.positive[held],
+        scores,
+        everything.fpr_low,
+        everything.fpr_high,
+        None if weights is None else weights[held],
+    )
 
 
 def _starts(
@@ -182,5 +189,5 @@ def _logistic(
 
 def _balance(training: Training) -> tuple[float, float]:
     """Weights that make the two classes equally heavy, on average 1."""
-    share = np.count_nonzero(training.positive & training.train) / np.count_nonzero(training.train)
+    share = training.mass(training.positive) / training.mass(training.train)
     return 0.5 / (1.0 - share), 0.5 / share

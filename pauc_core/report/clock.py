@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,8 @@ from pauc_core.report.league import Task
 
 PAUC, OBJECTIVE = "pauc", "objective"
 TICK = 1e-6  # seconds; no clock here tells less apart
+LOOKED = ("seconds", "pauc_valid", "objective")
+Looks = dict[str, np.ndarray]  # those columns of a seed's trace, in the order of its steps
 COLUMNS = [
     "experiment", "dataset", "fpr_low", "fpr_high", "kind", "regime", "method", "measure", "target",
     "seconds", "reached", "seeds", "factor", "tuning_seconds",
@@ -58,62 +62,61 @@ def times(
     rows: list[dict[str, object]] = []
     for task in tasks:
         for method in task.standings:
-            for target in all_targets(reports):
+            seeds = _seeds(collected, task, method, levels)
+            tried = spent.get((task.experiment, task.dataset, method), 0.0)
+            for target in all_targets(reports) if seeds else []:
                 if target.measure == OBJECTIVE and method not in reports.minimising:
                     continue
-                found = [
-                    time_to(trace, target, levels[key])
-                    for key, trace in _seeds(collected, task, method, levels)
-                ]
-                if found:
-                    tried = spent.get((task.experiment, task.dataset, method), 0.0)
-                    rows.append({
-                        "experiment": task.experiment,
-                        "dataset": task.dataset,
-                        "fpr_low": task.band[0],
-                        "fpr_high": task.band[1],
-                        "kind": task.kind,
-                        "regime": task.regime,
-                        "method": method,
-                        "measure": target.measure,
-                        "target": target.within,
-                        "seconds": float(np.median(found)),
-                        "reached": sum(map(math.isfinite, found)),
-                        "seeds": len(found),
-                        "tuning_seconds": float(tried),
-                    })  # fmt: skip
+                found = [time_to(trace, target, level) for trace, level in seeds]
+                rows.append({
+                    "experiment": task.experiment,
+                    "dataset": task.dataset,
+                    "fpr_low": task.band[0],
+                    "fpr_high": task.band[1],
+                    "kind": task.kind,
+                    "regime": task.regime,
+                    "method": method,
+                    "measure": target.measure,
+                    "target": target.within,
+                    "seconds": float(np.median(found)),
+                    "reached": sum(map(math.isfinite, found)),
+                    "seeds": len(found),
+                    "tuning_seconds": float(tried),
+                })  # fmt: skip
     numbers = dict.fromkeys(("target", "seconds", "factor", "tuning_seconds"), float)
     frame = pd.DataFrame(rows, columns=COLUMNS).astype(numbers)
     return frame.assign(factor=factors(frame))
 
 
 def _seeds(
-    collected: Collected, task: Task, method: str, levels: dict[tuple[str, str, int], dict]
-) -> list[tuple[tuple[str, str, int], pd.DataFrame]]:
-    """The looks of each seed that has a target; none where the run failed."""
-    traces = collected.trace(task.experiment, task.dataset, method)
+    collected: Collected,
+    task: Task,
+    method: str,
+    levels: Mapping[tuple[str, str, int], Mapping[Hashable, Any]],
+) -> list[tuple[Looks, Mapping[Hashable, Any]]]:
+    """The looks of each seed that has a target, and the target; none where the run failed."""
+    traces = collected.trace(task.experiment, task.dataset, method).sort_values("step")
+    places = traces.groupby("seed").indices
+    columns = {name: traces[name].to_numpy(dtype=float) for name in LOOKED}
     found = []
     for run in collected.runs(task.experiment, task.dataset, method).to_dict("records"):
-        key = (task.experiment, task.dataset, int(run["seed"]))
-        known = levels.get(key)
-        checksum = run["data_checksum"]
-        same = known is not None and (
-            not isinstance(checksum, str) or checksum[:12] == str(known["data_checksum"])
-        )
-        if same:
-            found.append((key, traces[traces.seed == run["seed"]].sort_values("step")))
+        level = levels.get((task.experiment, task.dataset, int(run["seed"])))
+        if level is None or str(run["data_checksum"])[:12] != str(level["data_checksum"]):
+            continue
+        mine = places.get(run["seed"], np.zeros(0, dtype=int))
+        found.append(({name: values[mine] for name, values in columns.items()}, level))
     return found
 
 
-def time_to(trace: pd.DataFrame, target: Target, level: dict) -> float:
+def time_to(looks: Looks, target: Target, level: Mapping[Hashable, Any]) -> float:
     """Seconds of the first look that reaches a target; infinite where none does."""
     if target.measure == PAUC:
-        reached = trace.pauc_valid.astype(float) >= float(level["pauc_valid"]) - target.within
+        reached = looks["pauc_valid"] >= float(level["pauc_valid"]) - target.within
     else:
         start, best = float(level["objective_start"]), float(level["objective_best"])
-        reached = trace.objective.astype(float) - best <= target.within * (start - best)
-    seconds = trace.seconds.astype(float)[reached]
-    return max(float(seconds.iloc[0]), TICK) if len(seconds) else math.inf
+        reached = looks["objective"] - best <= target.within * (start - best)
+    seconds = looks["seconds"][reached]
+    return max(float(seconds[0]), TICK) if len(seconds) else math.inf
 
 
 def factors(frame: pd.DataFrame) -> pd.Series:

@@ -187,12 +187,11 @@ def worth(collected: Collected, reports: Reports) -> list[Worth]:
         for row in b[b.own_band].to_dict("records")
     }
     model = collected.summaries.groupby("experiment").model.first()
+    on_band = dict(list(b.groupby(["method", "league", "dataset", "fpr_low", "fpr_high"])))
     rows = []
     for key, part in a.groupby(["method", "league", "dataset", "experiment"], sort=True):
         method, name, dataset, experiment = map(str, key)
         band = trained[experiment]
-        seen = b[(b.method == method) & (b.league == name) & (b.dataset == dataset)]
-        seen = seen[(seen.fpr_low == band[0]) & (seen.fpr_high == band[1])]
         gains = {
             trained[str(row["rival_experiment"])]: (
                 float(row["difference"]), float(row["standard_error"]), float(row["df"]),
@@ -209,7 +208,7 @@ def worth(collected: Collected, reports: Reports) -> list[Worth]:
                 band=band,
                 trained={
                     trained[str(row["experiment"])]: float(row["pauc"])
-                    for row in seen.to_dict("records")
+                    for row in on_band[method, name, dataset, *band].to_dict("records")
                 },
                 gains=gains,
                 p_holm=dict(zip(gains, map(float, adjusted), strict=True)),

@@ -51,7 +51,7 @@ def _standings(tables: LeagueTables, kind: str) -> dict[str, Any]:
                 "task": task,
                 "band": band_label(task.band),
                 "cells": [
-                    _cell(task, task.standings[m]) if m in task.standings else {} for m in methods
+                    _cell(task, task.standings[m]) if m in task.standings else None for m in methods
                 ],
             }
             for task in tasks

@@ -26,10 +26,16 @@ class Seen:
         return _error(self.positives, self.negatives)
 
 
-def look_at(positive: np.ndarray, scores: np.ndarray, low: float, high: float) -> Seen:
+def look_at(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    low: float,
+    high: float,
+    weights: np.ndarray | None = None,
+) -> Seen:
     """See a model by its scores."""
-    rows = influence(positive, scores, fpr_low=low, fpr_high=high)
-    value = pauc(positive, scores, fpr_low=low, fpr_high=high)
+    rows = influence(positive, scores, fpr_low=low, fpr_high=high, sample_weight=weights)
+    value = pauc(positive, scores, fpr_low=low, fpr_high=high, sample_weight=weights)
     return Seen(value, rows[positive], rows[~positive])
 
 

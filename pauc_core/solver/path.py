@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
@@ -38,34 +38,51 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Training:
-    """Some rows to learn from (masks over all of them) and the band of false positive rates."""
+    """Some rows to learn from (masks over all of them) and the band of false positive rates.
+
+    Where rows have weights a penalty is divided by sums of weights instead of counts.
+    """
 
     rows: Rows
     positive: np.ndarray
     train: np.ndarray
     fpr_low: float
     fpr_high: float
+    weights: np.ndarray | None = None
+
+    def mass(self, members: np.ndarray) -> float:
+        """How many of these rows there are to learn from, or what they weigh together."""
+        inside = members & self.train
+        if self.weights is None:
+            return float(np.count_nonzero(inside))
+        return float(self.weights[inside].sum())
 
 
 def fit_logistic(
-    training: Training, class_weights: tuple[float, float], start: np.ndarray, max_iter: int
+    training: Training,
+    class_weights: tuple[float, float],
+    start: np.ndarray,
+    max_iter: int,
+    penalty: float = 1.0,
 ) -> tuple[np.ndarray, int]:
-    """Logistic regression with scikit-learn's default penalty: its weights, its iterations.
+    """Logistic regression, with scikit-learn's penalty unless told: its weights, its iterations.
 
     ``class_weights`` are those of a negative and of a positive row; the last entry of ``start``
     and of what is found is the intercept.
     """
     rows, positive, train = training.rows, training.positive, training.train
     sign = np.where(positive, 1.0, -1.0)
-    size = np.count_nonzero(train)
+    size = training.mass(train)
     share = np.where(positive, class_weights[1], class_weights[0]) * train / size
+    if training.weights is not None:
+        share *= training.weights
 
     def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
         w, intercept = u[:-1], u[-1]
         margin = sign * (rows.scores(w) + intercept)
         slopes = -sign * share * expit(-margin)
-        value = float(share @ np.logaddexp(0.0, -margin)) + w @ w / (2 * size)
-        return value, np.append(rows.pull(slopes) + w / size, slopes.sum())
+        value = float(share @ np.logaddexp(0.0, -margin)) + penalty * (w @ w) / (2 * size)
+        return value, np.append(rows.pull(slopes) + penalty * w / size, slopes.sum())
 
     found = minimize(
         loss,
@@ -93,14 +110,20 @@ def fit_band(
     rows = training.rows
     pos = np.flatnonzero(training.positive & training.train)
     neg = np.flatnonzero(~training.positive & training.train)
-    m, n = ranks(len(neg), training.fpr_low, training.fpr_high)
-    weight = penalty / len(pos)
+    weight = penalty / training.mass(training.positive)
+    band: dict[str, Any]
+    if training.weights is None:
+        m, n = ranks(len(neg), training.fpr_low, training.fpr_high)
+        band = {"m": m, "n": n}
+    else:
+        band = {"fpr_low": training.fpr_low, "fpr_high": training.fpr_high}
+        band.update(weights_pos=training.weights[pos], weights_neg=training.weights[neg])
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
         scores = rows.scores(w)
         slopes = np.zeros(len(scores))
         value, slopes[pos], slopes[neg] = pauc_loss_grad(
-            scores[pos], scores[neg], m=m, n=n, loss=loss
+            scores[pos], scores[neg], loss=loss, **band
         )
         return value + weight * (w @ w) / 2, rows.pull(slopes) + weight * w
 

@@ -77,6 +77,7 @@ class Suite:
     datasets: dict[str, dict[str, Any]]
     methods: dict[str, dict[str, Any]]
     experiments: dict[str, Experiment]
+    catalogue: dict[str, dict[str, Any]]  # of all scales
     subset: int | None = None
 
     @property
@@ -167,6 +168,8 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         for key in ("positive", "negative"):
             if key in entry and not isinstance(entry[key], list):
                 entry[key] = [entry[key]]
+    for name, entry in catalogue.items():
+        _check_entry(name, entry, methods, datasets)
     scales = sorted(path.stem for path in (root / "config/scales").glob("*.yaml"))
     if settings["scale"] not in scales:
         raise unknown("config/config.yaml", "scale", settings["scale"], scales)
@@ -196,7 +199,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     for name, budget in budgets.items():
         if name not in catalogue:
             raise unknown(place, "experiments", name, catalogue)
-        experiments[name] = _experiment(name, catalogue[name], budget, methods, datasets, place)
+        experiments[name] = _experiment(name, catalogue[name], budget, datasets, place)
         for method in (*budget.get("params", {}), *budget.get("grids", {})):
             params, grid = (budget.get(key, {}).get(method, {}) for key in ("params", "grids"))
             _check_ranges(params, _stages(grid), ranges, f"scales/{settings['scale']}.yaml", method)
@@ -208,6 +211,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         datasets=datasets,
         methods=methods,
         experiments=experiments,
+        catalogue=catalogue,
         subset=settings.get("subset") or overlay.get("subset"),
     )
 
@@ -228,35 +232,46 @@ def _experiment(
     name: str,
     entry: dict[str, Any],
     budget: dict[str, Any],
-    methods: Mapping[str, Any],
     datasets: Mapping[str, Any],
     place: str,
 ) -> Experiment:
-    catalogue = "config/experiments.yaml"
-    for method in entry["methods"]:
-        if method not in methods:
-            raise unknown(catalogue, f"{name}.methods", method, methods)
     for key in ("params", "grids"):
         for method in budget.get(key, {}):
             if method not in entry["methods"]:
                 raise unknown(place, f"experiments.{name}.{key}", method, entry["methods"])
-    for reference in [*entry["datasets"], *([budget["tune_on"]] if "tune_on" in budget else [])]:
-        base, _, task = reference.partition("@")
-        if base not in datasets:
-            raise unknown(catalogue, f"{name}.datasets", base, datasets)
-        tasks = _tasks(datasets, base)
-        if (task or tasks) and task not in tasks:
-            raise unknown(catalogue, f"{name}.datasets: task of {base}", task, tasks)
-    _check_band(catalogue, name, entry["band"])
-    if "league" in entry and set(entry["band"]) != {"fpr_low", "fpr_high"}:
-        raise ConfigurationError(
-            f"{catalogue}: {name}.league: expected a band of rates in a league, fpr_low and "
-            f"fpr_high; got {dict(entry['band'])}."
-        )
+    if "tune_on" in budget:
+        _check_dataset(place, f"experiments.{name}.tune_on", budget["tune_on"], datasets)
     merged = {**entry, **budget}
     merged["datasets"], merged["methods"] = tuple(entry["datasets"]), tuple(entry["methods"])
     merged["seeds"] = tuple(budget["seeds"])
     return Experiment(name=name, **merged)
+
+
+def _check_entry(
+    name: str, entry: Mapping[str, Any], methods: Mapping[str, Any], datasets: Mapping[str, Any]
+) -> None:
+    """Raise what an experiment of any scale names that is not there."""
+    place = "config/experiments.yaml"
+    for method in entry["methods"]:
+        if method not in methods:
+            raise unknown(place, f"{name}.methods", method, methods)
+    for reference in entry["datasets"]:
+        _check_dataset(place, f"{name}.datasets", reference, datasets)
+    _check_band(place, name, entry["band"])
+    if "league" in entry and set(entry["band"]) != {"fpr_low", "fpr_high"}:
+        raise ConfigurationError(
+            f"{place}: {name}.league: expected a band of rates in a league, fpr_low and fpr_high; "
+            f"got {dict(entry['band'])}."
+        )
+
+
+def _check_dataset(place: str, key: str, reference: str, datasets: Mapping[str, Any]) -> None:
+    base, _, task = reference.partition("@")
+    if base not in datasets:
+        raise unknown(place, key, base, datasets)
+    tasks = _tasks(datasets, base)
+    if (task or tasks) and task not in tasks:
+        raise unknown(place, f"{key}: task of {base}", task, tasks)
 
 
 def _check_ranges(

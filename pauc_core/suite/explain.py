@@ -14,14 +14,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pauc_core.solver.trace import MEASURES
 from pauc_core.suite.configuration import Suite, load
 from pauc_core.suite.guests import is_guest, run_guest
 from pauc_core.suite.one_run import run_one
 from pauc_core.suite.provenance import is_stale
 from pauc_core.suite.run_spec import run_of
+from pauc_core.suite.yaml_files import read_mapping
 
 # How far a linear run may be off on another machine, in objective and pAUC: docs/reliability.md.
 ELSEWHERE = 1e-3
@@ -118,8 +117,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--scale", default="default")
     parser.add_argument("--results", default="results")
     given = parser.parse_args(arguments)
-    settings = yaml.safe_load(Path("config/config.yaml").read_text())
     try:
+        settings = read_mapping(Path("config/config.yaml"))
         suite = load(Path.cwd(), {**settings, "scale": given.scale, "results": given.results})
         lines = find(suite, given.run)
     except ValueError as error:

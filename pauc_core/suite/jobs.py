@@ -28,7 +28,10 @@ def job(log: str | Path) -> Iterator[None]:
     path = Path(log)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", buffering=1) as handle, contextlib.redirect_stdout(handle):
+        with (
+            path.open("w", buffering=1, encoding="utf-8", errors="replace") as handle,
+            contextlib.redirect_stdout(handle),
+        ):
             yield
     except Exception as error:
         full = isinstance(error, OSError) and error.errno in FULL
@@ -36,7 +39,10 @@ def job(log: str | Path) -> Iterator[None]:
         if full:
             sentence = f"{sentence}: free some disk space and start again; finished work is kept."
         # The log may lie on the disk that is full.
-        with contextlib.suppress(OSError), path.open("a") as handle:
+        with (
+            contextlib.suppress(OSError),
+            path.open("a", encoding="utf-8", errors="replace") as handle,
+        ):
             if full or isinstance(error, EXPLAINED):
                 handle.write(f"{sentence}\n")
             else:

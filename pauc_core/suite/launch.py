@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
 import signal
 import subprocess
@@ -53,7 +54,7 @@ def _snakemake(arguments: list[str], lock: int) -> int:
     with log.open("w") if log else contextlib.nullcontext() as words:
         process = subprocess.Popen(
             [sys.executable, "-m", "snakemake", *arguments],
-            env={**os.environ, FOLDER: str(Path.cwd())},
+            env=_environment(),
             pass_fds=(lock,),
             stdout=words,
             stderr=words,
@@ -68,6 +69,27 @@ def _snakemake(arguments: list[str], lock: int) -> int:
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
+
+
+def _environment() -> dict[str, str]:
+    """This process's, with what Snakemake and its jobs cannot do without."""
+    # In a C locale Python would read and write ASCII.
+    found = {**os.environ, FOLDER: str(Path.cwd()), "PYTHONUTF8": "1"}
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    try:
+        (caches / "snakemake").mkdir(parents=True, exist_ok=True)
+        writable = os.access(caches / "snakemake", os.W_OK)
+    except (OSError, RuntimeError):
+        writable = False
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # a user's number without a name, as in a container
+        found["LOGNAME"] = str(os.getuid())
+    if not writable:  # a home folder that is read-only or not there
+        own = Path(".snakemake/caches").absolute()
+        own.mkdir(parents=True, exist_ok=True)
+        found.update(XDG_CACHE_HOME=str(own), MPLCONFIGDIR=str(own))
+    return found
 
 
 def _folder(arguments: list[str], key: str, default: str) -> Path:

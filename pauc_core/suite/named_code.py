@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pauc_core.data.generate import MAKERS
 from pauc_core.data.prepare import LOADERS
 from pauc_core.data.sources import MADE_IN_PREPARE
 from pauc_core.objective import LOSSES
@@ -21,20 +22,35 @@ from pauc_core.suite.yaml_files import ConfigurationError, unknown
 
 # Kinds of entries that no loader reads: features made by a network, and a network's weights.
 KINDS = (*dict.fromkeys((*LOADERS, *MADE_IN_PREPARE)), "weights")
+KINDS_OF: dict[str, Any] = {
+    "int": int,
+    "float": int | float,
+    "str": str,
+    "bool": bool,
+    "None": type(None),
+}
 
 
 def check_names(suite: Suite) -> None:
     """Raise the first name of the settings that no code or folder answers to (imports torch)."""
+    from pauc_core.models.networks import NETWORKS
+
     check_mirror(suite.settings.get("mirror"), "config/config.yaml: mirror")
     check_mirror(os.environ.get("PAUC_MIRROR"), "environment: PAUC_MIRROR")
     for name, entry in suite.datasets.items():
         if entry["kind"] not in KINDS:
             raise unknown("config/datasets.yaml", f"{name}.kind", entry["kind"], KINDS)
+        for key, known in (("network", NETWORKS), ("weights", suite.datasets)):
+            if key in entry and entry[key] not in known:
+                raise unknown("config/datasets.yaml", f"{name}.{key}", entry[key], known)
+        maker = entry.get("generate", {}).get("maker")
+        if maker is not None and maker not in MAKERS:
+            raise unknown("config/datasets.yaml", f"{name}.generate.maker", maker, MAKERS)
+    for name, entry in suite.catalogue.items():
+        for key, names in (("loss", list(LOSSES)), ("model", ["linear", *NETWORKS])):
+            if entry[key] not in names:
+                raise unknown("config/experiments.yaml", f"{name}.{key}", entry[key], names)
     for experiment in suite.experiments.values():
-        if experiment.loss not in LOSSES:
-            place = "config/experiments.yaml"
-            raise unknown(place, f"{experiment.name}.loss", experiment.loss, LOSSES)
-        _check_model(experiment)
         for name in experiment.methods:
             check = _check_guest if is_guest(suite.methods[name]["use"]) else _check_method
             check(suite, experiment, name)
@@ -45,18 +61,6 @@ def check_mirror(mirror: str | None, place: str) -> None:
     if mirror and "://" not in mirror and not Path(mirror).expanduser().is_dir():
         raise ConfigurationError(
             f"{place}: {mirror!r} is not there; expected a folder or an address (https://...)."
-        )
-
-
-def _check_model(experiment: Experiment) -> None:
-    if experiment.model == "linear":
-        return
-    from pauc_core.models.networks import NETWORKS
-
-    if experiment.model not in NETWORKS:
-        known = ["linear", *NETWORKS]
-        raise unknown(
-            "config/experiments.yaml", f"{experiment.name}.model", experiment.model, known
         )
 
 
@@ -77,10 +81,53 @@ def _check_method(suite: Suite, experiment: Experiment, name: str) -> None:
                 f"{', '.join(sorted(have))}."
             )
     known = set(cls.__dataclass_fields__)
-    tried = (key for grid in suite.stages(experiment, name) for key in grid)
-    used = {*suite.fit_params(experiment, name), *tried}
-    for param in sorted(used - known):
-        raise unknown("config/methods.yaml", f"{name}.params", param, known)
+    overlay = f"config/scales/{suite.scale}.yaml"
+    for place, key, given in (
+        ("config/methods.yaml", f"{name}.params", _each(suite.methods[name].get("params", {}))),
+        (
+            overlay,
+            f"experiments.{experiment.name}.params.{name}",
+            _each(experiment.params.get(name, {})),
+        ),
+        (
+            overlay if name in experiment.grids else "config/methods.yaml",
+            f"experiments.{experiment.name}.grids.{name}"
+            if name in experiment.grids
+            else f"{name}.grid",
+            {k: v for grid in suite.stages(experiment, name) for k, v in grid.items()},
+        ),
+    ):
+        for param, values in given.items():
+            if param not in known:
+                raise unknown(place, key, param, sorted(known))
+            for value in values:
+                _check_type(f"{place}: {key}.{param}", cls.__dataclass_fields__[param].type, value)
+    params = suite.fit_params(experiment, name)
+    for grid in suite.stages(experiment, name):
+        params.update({param: values[0] for param, values in grid.items()})
+    try:
+        cls(**params)
+    except Exception as error:
+        raise ConfigurationError(
+            f"config/methods.yaml: {name}.params: {use} does not take them ({error}); expected its "
+            "hyper-parameters."
+        ) from error
+
+
+def _each(params: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in params.items()}
+
+
+def _check_type(place: str, wanted: Any, value: Any) -> None:
+    """Raise where a field that is a plain number, word or truth is given something else."""
+    words = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
+    names = [word.strip() for word in words.split("|")]
+    if not set(names) <= set(KINDS_OF):  # a kind that cannot be told from its name alone
+        return
+    kinds = [KINDS_OF[name] for name in names]
+    fits = (isinstance(value, kind) and (kind is bool) == isinstance(value, bool) for kind in kinds)
+    if not any(fits):
+        raise ConfigurationError(f"{place}: expected {words}, got {value!r}.")
 
 
 def _check_guest(suite: Suite, experiment: Experiment, name: str) -> None:

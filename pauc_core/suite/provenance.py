@@ -148,12 +148,12 @@ def _source(module: str) -> str | None:
         return None
     if not inner:
         path = Path(spec.origin or "")
-        return path.read_text() if path.suffix == ".py" else None
+        return path.read_text(encoding="utf-8") if path.suffix == ".py" else None
     for place in spec.submodule_search_locations or ():
         path = Path(place, *inner)
         for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
             if file.is_file():
-                return file.read_text()
+                return file.read_text(encoding="utf-8")
     return None
 
 

@@ -37,6 +37,11 @@ def check_reports(
     for kind, method in reports["league"]["references"].items():
         if method not in methods:
             raise unknown(PLACE, f"league.references.{kind}", method, methods)
+    used = {part["source"] for _, part in _parts(reports)}
+    for scale, sources in reports["scales"].items():
+        for name in sources:
+            if name not in used:
+                raise unknown(PLACE, f"scales.{scale}", name, sorted(used))
     for key, part in _parts(reports):
         if part["source"] not in columns:
             raise unknown(PLACE, f"{key}.source", part["source"], columns)

@@ -19,6 +19,7 @@ from pauc_core.suite.frames import read_frames
 from pauc_core.suite.yaml_files import read_mapping
 
 KEY = ["experiment", "dataset", "seed"]
+RUN = [*KEY, "method"]
 COLUMNS = [*KEY, "reference", "pauc_valid", "objective_start", "objective_best", "data_checksum"]
 LINEAR, NETWORK = "linear", "network"
 
@@ -36,13 +37,10 @@ def reference_targets(
     runs = runs[runs.chosen_by.fillna(VALIDATION) == VALIDATION]
     kind = runs.model.where(runs.model == LINEAR, NETWORK).map(references)
     runs = runs[(runs.method == kind) & runs.pauc_valid.notna()]
-    looks = traces[traces.chosen_by.fillna(VALIDATION) == VALIDATION]
+    ways = dict(list(traces[traces.chosen_by.fillna(VALIDATION) == VALIDATION].groupby(RUN)))
     rows = []
     for run in runs.to_dict("records"):
-        mine = looks[
-            (looks[["experiment", "dataset", "method", "seed"]]
-             == [run[name] for name in ("experiment", "dataset", "method", "seed")]).all(axis=1)
-        ].sort_values("step")  # fmt: skip
+        mine = ways[tuple(run[name] for name in RUN)].sort_values("step")
         rows.append({
             **{name: run[name] for name in KEY},
             "reference": run["method"],

@@ -86,7 +86,7 @@ def unknown(place: str, key: str, name: Any, known: Iterable[Any]) -> Configurat
 
 @cache
 def _validator(path: Path) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(yaml.safe_load(path.read_text()))
+    return jsonschema.Draft202012Validator(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 def _depth(error: jsonschema.ValidationError) -> int:

@@ -13,6 +13,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(given))
 
 from pauc_core.suite.provenance import code_digest, run_digest
 from pauc_core.suite import columns, configuration, failures, lifetime, run_spec
+from pauc_core.suite.served import Packed
 from pauc_core.suite.yaml_files import ConfigurationError, read_mapping
 
 
@@ -115,6 +116,12 @@ def trial(wildcards):
     """What is tuned."""
     experiment = SUITE.experiments[wildcards.experiment]
     return run_spec.trial_of(SUITE, experiment, wildcards.dataset, wildcards.method)
+
+
+def packed(spec):
+    """The same for a job: its process unpacks it only where it does the work itself."""
+    kind = "linear" if spec.experiment.model == "linear" else "network"
+    return Packed(spec, kind if spec.experiment.threads == 1 else None)
 
 
 def tuned_input(wildcards, method):

@@ -25,7 +25,7 @@ for name, line in SUITE.methods.items():
             **line.get("resources", {}),
             runtime=fit_minutes,
         params:
-            spec=lambda wildcards, name=name: specification(wildcards, name),
+            spec=lambda wildcards, name=name: packed(specification(wildcards, name)),
             decides=lambda wildcards, name=name: specification(
                 wildcards, name
             ).decides(),

@@ -17,7 +17,7 @@ rule tune:
             * SUITE.methods[wildcards.method].get("resources", {}).get("mem_mb", 4000)
         ),
     params:
-        spec=lambda wildcards: trial(wildcards),
+        spec=lambda wildcards: packed(trial(wildcards)),
         decides=lambda wildcards: trial(wildcards).decides(),
         seeds=lambda wildcards: SUITE.tuning_seeds(
             SUITE.experiments[wildcards.experiment], wildcards.dataset

@@ -1,24 +1,20 @@
 """Run one method on one dataset, a few seeds."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pauc_core.suite.jobs import job
-from pauc_core.suite.runner import run_seeds
-from pauc_core.suite.tuning import tuned_params
+from pauc_core.suite.served import do
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-with job(snakemake.log[0]):
-    run = snakemake.params.spec
-    tuned = snakemake.input.get("tuned")
-    run_seeds(
-        run,
-        partial(tuned_params, run, Path(tuned) if tuned else None),
-        snakemake.params.seeds,
-        Path(snakemake.input.data).parent,
-        Path(snakemake.output[0]).parent,
-        snakemake.params.digest,
-    )
+do(
+    "fit",
+    spec=snakemake.params.spec,
+    log=snakemake.log[0],
+    tuned=snakemake.input.get("tuned"),
+    seeds=snakemake.params.seeds,
+    data=Path(snakemake.input.data).parent,
+    out=Path(snakemake.output[0]).parent,
+    digest=snakemake.params.digest,
+)

@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pauc_core.suite.jobs import job
-from pauc_core.suite.tuning import tune
+from pauc_core.suite.served import do
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-with job(snakemake.log[0]):
-    tune(
-        snakemake.params.spec,
-        Path(snakemake.input[0]).parent,
-        Path(snakemake.output.chosen),
-        Path(snakemake.output.trials),
-        at_once=snakemake.threads,
-        seeds=snakemake.params.seeds,
-    )
+do(
+    "tune_grid",
+    spec=snakemake.params.spec,
+    log=snakemake.log[0],
+    data=Path(snakemake.input[0]).parent,
+    chosen=Path(snakemake.output.chosen),
+    trials=Path(snakemake.output.trials),
+    at_once=snakemake.threads,
+    seeds=snakemake.params.seeds,
+)

@@ -1,0 +1,62 @@
+"""Whether the rows are enough for the band: what is refused, and what is only doubted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from pauc_core.bands import Band
+from pauc_core.metrics import ranks
+from pauc_core.own_data.folds import FEW
+
+FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
+
+
+def doubt_band(
+    positive: np.ndarray,
+    masks: Sequence[np.ndarray],
+    band: Band,
+    given: Sequence[float],
+    weights: np.ndarray | None,
+) -> None:
+    """Refuse or doubt a band too narrow for the negatives of a fold, held out or left.
+
+    Labels are those of the problem that the band belongs to; ``given`` is the band as its user
+    knows it.
+    """
+    kind = "positives" if band.exchanged else "negatives"
+    text = f"[{given[0]}, {given[1]}]"
+    total = int(np.count_nonzero(~positive))
+    held = [int(np.count_nonzero(~positive & mask)) for mask in masks]
+    left, fewest = total - max(held, default=0), min(held, default=total)
+    inside = left * (band.high - band.low)
+    if weights is None:
+        try:
+            m, n = ranks(left, band.low, band.high)
+        except ValueError as error:
+            raise ValueError(
+                f"The band {text} holds none of the {left} {kind} that there are to learn from "
+                f"({total} less those of a held-out fold): widen the band or bring more {kind}."
+            ) from error
+        inside = n - m
+    if inside < FEW_IN_BAND:
+        _warn(
+            f"Only {inside:.3g} training {kind} lie in the band {text}: with fewer than "
+            f"{FEW_IN_BAND} its area is mostly noise; widen the band or add {kind}."
+        )
+    if fewest * (band.high - band.low) < 1.0:
+        _warn(
+            f"The band {text} holds none of the {fewest} {kind} of a held-out fold: the choice "
+            f"hangs on a single row; widen the band, raise validation_fraction or add {kind}."
+        )
+    if not masks:
+        _warn(
+            f"The smaller class has fewer than {FEW} rows: nothing is held out, and nothing can be "
+            "chosen by; add rows."
+        )
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, UserWarning, stacklevel=4)

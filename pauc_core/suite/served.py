@@ -1,0 +1,177 @@
+"""Jobs as forks of a process that has imported all they need, where Snakemake runs on this machine.
+
+A job's own process hands its work over, waits for it and ends as it ended; what it imports itself
+is little. The first job of a run starts the server, for linear models or for networks; it ends with
+the run, as it carries its mark (see lifetime.py). A job that is killed closes its connection, and
+its work is ended; the work ends with the server. Without the mark, on a cluster say, and for
+experiments with several threads, whose libraries must be loaded for them, a job does its own work.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import os
+import pickle
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pauc_core.suite.child import die_with_parent
+from pauc_core.suite.lifetime import MAIN
+
+PLACE = Path(".snakemake/served")
+START_SECONDS = 60.0
+# What takes long to import, by the kind of server. Nothing of torch's may run before a fork.
+IMPORTS = {
+    "linear": ("pauc_core.suite.job_work", "sklearn.linear_model"),
+    "network": ("pauc_core.suite.job_work", "pauc_core.models.module"),
+}
+
+
+class Packed:
+    """An object that is only unpacked where it is used: its modules may take long to import.
+
+    ``kind`` is the server that work with it may be handed to, None where to none.
+    """
+
+    def __init__(self, value: Any, kind: str | None) -> None:
+        self.content = pickle.dumps(value)
+        self.kind = kind
+
+    def unpack(self) -> Any:
+        return pickle.loads(self.content)
+
+
+def do(work: str, *, spec: Packed, **arguments: Any) -> None:
+    """Do ``work`` of job_work.py with these arguments; leave with code 1 where it fails."""
+    server = _connect(spec.kind) if spec.kind and os.environ.get(MAIN) else None
+    if server is None:
+        getattr(importlib.import_module("pauc_core.suite.job_work"), work)(spec=spec, **arguments)
+        return
+    with server:
+        request = pickle.dumps((work, {"spec": spec, **arguments}))
+        socket.send_fds(server, [len(request).to_bytes(8, "big")], [1, 2])
+        server.sendall(request)
+        code = server.recv(1)
+    if not code:
+        print("The process that did this job's work was ended.", file=sys.stderr)
+    if code != b"\0":
+        sys.exit(1)
+
+
+def _connect(kind: str) -> socket.socket | None:
+    """A connection to the run's server of a kind, which is started where there is none yet."""
+    try:
+        PLACE.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (PLACE / f"{kind}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return _reach(kind) or _start(kind)
+    except OSError:
+        return None
+
+
+def _reach(kind: str) -> socket.socket | None:
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        server.connect(str(_address(kind)))
+    except OSError:
+        server.close()
+        return None
+    return server
+
+
+def _start(kind: str) -> socket.socket | None:
+    command = [sys.executable, "-m", "pauc_core.suite.served", kind]
+    nothing = subprocess.DEVNULL  # whoever reads this job's words must not wait for the server's
+    process = subprocess.Popen(
+        command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+    )
+    end = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < end:
+        if (server := _reach(kind)) is not None:
+            return server
+        time.sleep(0.02)
+    process.kill()
+    return None
+
+
+def _address(kind: str) -> Path:
+    """Of this run: the server of another one must not be taken for it."""
+    return PLACE / f"{kind}-{os.environ[MAIN]}"
+
+
+def serve(kind: str) -> None:
+    """Take work and do each in a fork, until the run ends."""
+    for module in IMPORTS[kind]:
+        importlib.import_module(module)
+    importlib.import_module("pauc_core.suite.job_work").compile_objective()
+    for old in PLACE.glob(f"{kind}-*"):
+        old.unlink()
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(_address(kind)))
+    listening.listen(64)
+    watched = selectors.DefaultSelector()
+    watched.register(listening, selectors.EVENT_READ)
+    while True:
+        for key, _ in watched.select():
+            if key.fileobj is listening:
+                client, _ = listening.accept()
+                pid = _fork(client)
+                ended = os.pidfd_open(pid)
+                for sign in (client, ended):
+                    watched.register(sign, selectors.EVENT_READ, (pid, client, ended))
+            elif key.fd in watched.get_map():
+                pid, client, ended = key.data
+                if key.fileobj is client:  # it says nothing more: it is gone
+                    os.kill(pid, signal.SIGKILL)
+                status = os.waitpid(pid, 0)[1]
+                for sign in (client, ended):
+                    watched.unregister(sign)
+                _answer(client, 0 if status == 0 else 1)
+                client.close()
+                os.close(ended)
+
+
+def _answer(client: socket.socket, code: int) -> None:
+    try:
+        client.sendall(bytes([code]))
+    except OSError:
+        return  # whoever asked has been killed
+
+
+def _fork(client: socket.socket) -> int:
+    """Read what is asked for and do it in a fork, its words where the client's go."""
+    head, words, *_ = socket.recv_fds(client, 8, 2)
+    with client.makefile("rb") as stream:
+        request = stream.read(int.from_bytes(head, "big"))
+    pid = os.fork()
+    if pid:
+        for handle in words:
+            os.close(handle)
+        return pid
+    die_with_parent()
+    code = 1
+    try:
+        for place, handle in enumerate(words, 1):
+            os.dup2(handle, place)
+        work, arguments = pickle.loads(request)
+        getattr(importlib.import_module("pauc_core.suite.job_work"), work)(**arguments)
+        code = 0
+    except SystemExit as left:
+        code = int(left.code not in (0, None))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
