@@ -81,6 +81,7 @@ class Hostile:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        folder.chmod(0o755)  # for another user
         self.plain = tiny_project(folder / "plain", METHODS)
         self.peace = folder / "peace"
         shutil.copytree(self.plain, self.peace)

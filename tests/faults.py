@@ -302,7 +302,7 @@ def edited_inputs(folder: Path) -> dict[str, str]:
     project = tiny_project(folder / "edited", ["random_scores"])
     mirror, raw = folder / "mirror", project / "data/raw"
     table = {"kind": "table", "label": "sick", "positive": 1, "provenance": "own"}
-    libsvm = {"kind": "libsvm", "positive": 1, "negative": 0, "provenance": "own", "held_out": 0.3}
+    libsvm = {"kind": "table", "positive": 1, "provenance": "own"}
     by_hand = {"folder": "mine", "files": [{"name": "by_hand.csv"}]}
     files = {
         "own_csv": (folder / "own.csv", table),

@@ -61,6 +61,19 @@ def test_fit_then_score(folder: Path, capsys):
     assert not list(folder.glob(".part-*"))
 
 
+def test_a_clean_table_gives_the_model_of_its_frame(folder: Path):
+    assert main(fit_line()) == 0
+    train = pd.read_csv("train.csv")
+    hand = PartialAUCClassifier(0.05, 0.5, random_state=0)
+    hand.fit(
+        train[["age", "dose", "noise"]], train["y"] == "sick", groups=train["patient"].astype(str)
+    )
+    model = PartialAUCClassifier.load("model.npz")
+    np.testing.assert_array_equal(model.coef_, hand.coef_)
+    np.testing.assert_array_equal(model.intercept_, hand.intercept_)
+    assert list(model.feature_names_in_) == ["age", "dose", "noise"]
+
+
 def test_the_threshold_of_predict_is_0_and_scores_at_a_threshold_are_refused(folder: Path, capsys):
     """A threshold just above a negative's score 0 was printed as 4.941e-324."""
     frame = pd.DataFrame({"x": [0.0, 1.0] * 100, "y": [0] * 100 + [1] * 100})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pauc_core.suite import reduced
 from pauc_core.suite.configuration import load, settings
 from pauc_core.suite.named_code import check_names, check_outside
 from pauc_core.suite.run_spec import look_epochs, run_of, trial_of
@@ -506,8 +507,12 @@ def test_twins_take_the_place_of_sets_that_cannot_be_had(tmp_path, monkeypatch):
     for name in ("w8a", "ijcnn1", "covtype", "nih", "chexnet-scores", "tiny-imagenet-lt-32"):
         assert found[name]["provenance"] == "generated", name
         assert found[name]["title"].endswith("generated twin"), name
-    for name in ("cifar10", "cifar10-lt", "creditcard"):  # npm and PyPI have them
-        assert found[name]["provenance"] != "generated", name
+    assert found["creditcard"]["provenance"] == "stand-in"  # PyPI has it
+    for here, made in (("/usr/bin/npm", False), (None, True)):
+        monkeypatch.setattr(reduced.shutil, "which", lambda _, here=here: here)
+        found = load(ROOT, given).datasets
+        for name in ("cifar10", "cifar10-lt"):
+            assert (found[name]["provenance"] == "generated") is made, name
     mirrored = load(ROOT, {**given, "mirror": "https://mirror.example"}).datasets
     assert mirrored["nih"] == load(ROOT, {**GIVEN, "scale": "open"}).datasets["nih"]
     assert "generate" in mirrored["gen-features-220k"]

@@ -29,6 +29,7 @@ from pauc_core.suite.configuration import load
 from pauc_core.suite.run_spec import run_of
 from pauc_core.suite.runner import run_seeds
 from pauc_core.suite.targets import COLUMNS, add_targets, read_targets, reference_targets
+from tests.browser import opened
 from tests.collected_fixture import write_collected
 
 ROOT = Path(__file__).parents[1]
@@ -354,3 +355,33 @@ def test_without_a_league_nothing_is_shown(tmp_path):
     assert report.league.all() == []
     assert "profile" not in report.reports.figures
     assert '<section id="league">' not in report.page
+
+
+@pytest.mark.slow
+def test_the_page_filters_tasks_and_hiding_a_method_draws_the_profile_anew(joined, tmp_path):
+    scale, report = joined
+    curves = "return document.getElementById('profile-chart').data.map((c) => [c.meta, c.x, c.y])"
+    choose = (
+        "const box = document.getElementById(arguments[0]); box.value = arguments[1];"
+        "box.dispatchEvent(new Event('change'))"
+    )
+    shown = "return document.querySelectorAll('#league tr.task:not([hidden])').length"
+    with opened(tmp_path) as browser:
+        browser.open(scale / "report/index.html", 1200)
+        assert browser.run(shown) == 2
+        drawn = {meta: (x, y) for meta, x, y in browser.run(curves)}
+        clock = report.league.times[report.league.times.measure == PAUC]
+        for hidden in (None, "rival"):
+            wanted = profile(clock[clock.method != hidden])
+            assert set(drawn) == set(wanted)
+            for method, (found, shares, _) in wanted.items():
+                x, y = drawn[method]
+                np.testing.assert_allclose(x[1:-1], found, rtol=1e-3)  # seconds have four digits
+                np.testing.assert_allclose(y[1:-1], shares)
+            browser.run("document.querySelector('#profile-methods [data-method=rival]').click()")
+            drawn = {meta: (x, y) for meta, x, y in browser.run(curves)}
+        browser.run(choose, "league-band", "[0, 0.3]")
+        assert browser.run(shown) == 1
+        browser.run(choose, "league-band", "")
+        assert browser.run(shown) == 2
+        assert not browser.complaints()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -81,8 +83,9 @@ def test_edited_inputs_of_every_kind_are_made_anew_alone(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
-    return Hostile(tmp_path_factory.mktemp("hostile"))
+def hostile():
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are for this user alone
+        yield Hostile(Path(folder))
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -290,7 +290,10 @@ def test_a_failed_attempt_leaves_what_stood_and_ends_with_its_reason(smoke, tmp_
     assert {path: path.read_bytes() for path in shown} == before
     said = [line for line in done.stderr.splitlines() if "It broke." in line]
     assert said[0] == "ValueError: It broke."
-    assert done.stderr.splitlines()[-1] == "Failed: results/default/logs/report.log: It broke."
+    assert (
+        done.stderr.splitlines()[-1]
+        == "Failed: results/default/logs/report.log: ValueError: It broke."
+    )
     # A fault in what is collected: hundreds of inputs, of which the screen shows one.
     path = next(results.glob("runs/*/*/*/seeds-0-1/summary.jsonl"))
     path.write_text(path.read_text().replace('"label"', '"lable"'))

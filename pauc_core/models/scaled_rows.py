@@ -53,8 +53,9 @@ class ScaledRows:
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         coef, offset = self.unscaled(w)
-        product = self.x @ coef.astype(self.x.dtype, copy=False)
-        return np.asarray(product, dtype=np.float64) + offset
+        product = np.asarray(self.x @ coef.astype(self.x.dtype, copy=False), dtype=np.float64)
+        product += offset
+        return product
 
     def pull(self, slopes: np.ndarray) -> np.ndarray:
         """Gradient by the weights from slopes by the scores."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pauc_core.bands import fpr_band
 from pauc_core.metrics import ranks
 from pauc_core.objective import pauc_loss_grad
 from pauc_core.objective.losses import Loss, get_loss
+from pauc_core.objective.pair_sums import pair_sum_grad
+from pauc_core.objective.recent import RecentScores, shares_in_band
 
+Sums = tuple[float, np.ndarray, np.ndarray]  # a value, its slopes by p and by q
 FEW = 2048  # pairs up to which looking at each costs less than what makes many of them cheap
 
 
 class PartialAUCLoss(torch.nn.Module):
-    """Equation (3) over one batch, over a batch among recent ones, or over a whole data set.
+    """Equation (3) over one batch, over a whole data set, or over batches that know of each other.
 
     ``loss(scores, targets)`` takes scores of any floating type on any device and targets of the
     same number of elements, true (or 1) for the positives. Value and gradient are computed in
@@ -25,12 +30,13 @@ class PartialAUCLoss(torch.nn.Module):
     with create_graph=True raises.
 
     Without memory the band's ranks are taken among the negatives of the call, which needs both
-    classes. With memory they are taken among these and the ``memory`` scores of each class that
-    came last, so that the band's edges are about the data set's and batches of any make will do.
-    The value is then (3) over all of these scores, and the gradient is that of (3) by the call's
-    own scores, each class's share blown up to the whole: an estimate of the data set's gradient.
-    As long as a class has not been seen, or the negatives are too few for the band, both are 0.
-    In evaluation mode memory is neither used nor changed.
+    classes. With memory they are taken among these and those that came last, so that the band's
+    edges are about the data set's, and any batches will do. The pairs are the call's own; the
+    value is the mean loss of those in the band times their number over the expected one, so that
+    steps are on average those of the whole data set. A class that the call lacks is stood for by
+    its remembered scores, and one that calls often lack weighs more where it appears. As long as
+    a class has not been seen, or the negatives are too few for the band, value and gradient are
+    0. In evaluation mode memory is neither used nor changed.
 
     Parameters
     ----------
@@ -38,46 +44,39 @@ class PartialAUCLoss(torch.nn.Module):
         The band of false positive rates.
     loss : {"logistic", "sigmoid", "squared_hinge"}
         The surrogate of the score gap; "logistic" is the paper's.
+    tpr_low, tpr_high : float, optional
+        The band as true positive rates instead.
     memory : int
         Scores of each class that are kept, in buffers: they are saved, loaded and moved with the
-        module, without gradient. 0 keeps none.
+        module. 0 keeps none. Old scores are of an old network: a few thousand will do.
     labels : int
         Columns of scores and targets with a loss each, whose mean is returned. With 1 the scores
         may have any shape.
     """
 
-    recent: Tensor  # (labels, 2, memory): scores of the negatives, of the positives
-    stored: Tensor  # (labels, 2): how many were ever stored
-
     def __init__(
         self,
-        fpr_low: float,
-        fpr_high: float,
+        fpr_low: float = 0.0,
+        fpr_high: float = 1.0,
         loss: str = "logistic",
         *,
+        tpr_low: float | None = None,
+        tpr_high: float | None = None,
         memory: int = 0,
         labels: int = 1,
     ) -> None:
         super().__init__()
-        if not 0.0 <= fpr_low < fpr_high <= 1.0:
-            raise ValueError(
-                f"The band [{fpr_low}, {fpr_high}] is not one: expected "
-                "0 <= fpr_low < fpr_high <= 1."
-            )
-        get_loss(loss)
+        self.band = fpr_band(fpr_low, fpr_high, tpr_low, tpr_high)
+        self.loss = get_loss(loss)
         if memory < 0 or labels < 1:
             raise ValueError(
                 f"memory is {memory} and labels is {labels}: expected at least 0 and at least 1."
             )
-        self.fpr_low = fpr_low
-        self.fpr_high = fpr_high
-        self.loss = loss
-        self.memory = memory
         self.labels = labels
+        self.recent: RecentScores | None = None
         if memory:
-            ranks(memory, fpr_low, fpr_high)  # a band that memory could never hold is refused now
-            self.register_buffer("recent", torch.zeros(labels, 2, memory))
-            self.register_buffer("stored", torch.zeros(labels, 2, dtype=torch.int64))
+            self._ranks(memory)  # a band that memory could never hold is refused now
+            self.recent = RecentScores(labels, memory)
 
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         if scores.numel() != targets.numel():
@@ -90,81 +89,93 @@ class PartialAUCLoss(torch.nn.Module):
                 f"Scores of shape {tuple(scores.shape)} do not have a column for each of "
                 f"{self.labels} labels: expected shape (n, {self.labels})."
             )
-        found = scores.detach().cpu().double().numpy().reshape(-1, self.labels)
-        positive = _as_bool(targets).reshape(-1, self.labels)
-        if not np.isfinite(found).all():
+        given = scores.detach().cpu().double().numpy().reshape(-1, self.labels)
+        if not np.isfinite(given).all():
             raise ValueError("The scores hold NaN or infinite values: expected finite numbers.")
-        remembers = self.memory > 0 and self.training
-        column = self._among_recent if remembers else self._alone
-        slopes = np.empty_like(found)
-        value = 0.0
-        for place in range(self.labels):
-            part, slopes[:, place] = column(found[:, place], positive[:, place], place)
-            value += part / self.labels
-        if self.labels > 1:
-            slopes /= self.labels
-        if remembers:
-            self._store(found, positive)
+        positive = _as_bool(targets).reshape(-1, self.labels)
+        if self.band.exchanged:  # true positive rates: classes and signs change places
+            given, positive = -given, ~positive
+        value, slopes = self._columns(given, positive)
+        if self.band.exchanged:
+            slopes = -slopes
         known: Tensor = _KnownSlopes.apply(scores, value, slopes)
         return known
 
-    def _alone(
-        self, scores: np.ndarray, positive: np.ndarray, place: int
-    ) -> tuple[float, np.ndarray]:
-        """Equation (3) over a column of this call."""
-        p, q = scores[positive], scores[~positive]
+    def _columns(self, scores: np.ndarray, positive: np.ndarray) -> tuple[float, np.ndarray]:
+        """The mean of the columns' losses and its slopes."""
+        recent = self.recent if self.training else None
+        rarity = None if recent is None else recent.count(positive)
+        value, slopes = 0.0, np.empty_like(scores)
+        for label in range(self.labels):
+            column, members = scores[:, label], positive[:, label]
+            others = ~members
+            p, q = column[members], column[others]
+            if recent is None or rarity is None:
+                part, by_p, by_q = self._alone(p, q, label)
+            else:
+                part, by_p, by_q = self._among(p, q, *recent.of(label), *rarity[label])
+            value += part / self.labels
+            column = slopes[:, label]
+            column[members], column[others] = by_p, by_q
+        if recent is not None:
+            recent.store(scores, positive)
+        return value, slopes / self.labels if self.labels > 1 else slopes
+
+    def _alone(self, p: np.ndarray, q: np.ndarray, label: int) -> Sums:
+        """Equation (3) over the call's own scores."""
         if not p.size or not q.size:
-            where = f" and label {place}" if self.labels > 1 else ""
+            counts = (q.size, p.size) if self.band.exchanged else (p.size, q.size)
+            where = f" and label {label}" if self.labels > 1 else ""
             raise ValueError(
-                f"The loss needs both classes in each call{where}; got {p.size} positives and "
-                f"{q.size} negatives: draw batches by class, or set memory."
+                f"The loss needs both classes in each call{where}; got {counts[0]} positives and "
+                f"{counts[1]} negatives: draw batches by class, or set memory."
             )
-        slopes = np.empty_like(scores)
-        value, slopes[positive], slopes[~positive] = self._exact(p, q)
-        return value, slopes
+        m, n = self._ranks(q.size)
+        if p.size * (n - m) > FEW:
+            return pauc_loss_grad(p, q, m=m, n=n, loss=self.loss)
+        band = np.argsort(-q, kind="stable")[m:n]  # of equal negatives the first ranks higher
+        by_q = np.zeros(q.size)
+        share = 1.0 / (p.size * (n - m))
+        value, by_p, by_q[band] = _each_pair(p, q[band], self.loss, None, share)
+        return value, by_p, by_q
 
-    def _among_recent(
-        self, scores: np.ndarray, positive: np.ndarray, place: int
-    ) -> tuple[float, np.ndarray]:
-        """Equation (3) over a column of this call and what is remembered of it."""
-        slopes = np.zeros_like(scores)
-        counts = self.stored[place].clamp(max=self.memory).tolist()
-        recent = self.recent[place].cpu().double().numpy()
-        own = scores[~positive], scores[positive]
-        q, p = (np.append(own[k], recent[k, : counts[k]]) for k in (0, 1))
-        m, n = (_rank(q.size * rate) for rate in (self.fpr_low, self.fpr_high))
-        if not p.size or m >= n:
-            return 0.0, slopes
-        value, by_p, by_q = self._exact(p, q)
-        # The call's rows stand for all of their class.
-        if own[1].size:
-            slopes[positive] = by_p[: own[1].size] * (p.size / own[1].size)
-        if own[0].size:
-            slopes[~positive] = by_q[: own[0].size] * (q.size / own[0].size)
-        return value, slopes
+    def _among(
+        self,
+        p: np.ndarray,
+        q: np.ndarray,
+        old_q: np.ndarray,
+        old_p: np.ndarray,
+        rare_q: float,
+        rare_p: float,
+    ) -> Sums:
+        """An estimate of (3) over the data set, and its slopes by the call's own scores."""
+        by_p, by_q = np.zeros_like(p), np.zeros_like(q)
+        known = np.append(q, old_q)
+        m, n = (math.floor(known.size * rate + 0.5) for rate in self.band[:2])  # as `ranks`
+        above, below = p if p.size else old_p, q if q.size else old_q
+        if not above.size or m >= n:
+            return 0.0, by_p, by_q
+        shares = shares_in_band(below, known, m, n)
+        inside = np.flatnonzero(shares)
+        if not inside.size:
+            return 0.0, by_p, by_q
+        sums = _each_pair if above.size * inside.size <= FEW else pair_sum_grad
+        value, by_above, by_inside = sums(above, below[inside], self.loss, None, shares[inside])
+        expected = above.size * below.size * (n - m) / known.size
+        if p.size:
+            by_p = by_above * (rare_p / expected)
+        if q.size:
+            by_q[inside] = by_inside * (rare_q / expected)
+        return value / expected, by_p, by_q
 
-    def _exact(self, p: np.ndarray, q: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        m, n = ranks(q.size, self.fpr_low, self.fpr_high)
-        if p.size * (n - m) <= FEW:
-            return _each_pair(p, q, m, n, get_loss(self.loss))
-        return pauc_loss_grad(p, q, m=m, n=n, loss=self.loss)
-
-    @torch.no_grad()
-    def _store(self, scores: np.ndarray, positive: np.ndarray) -> None:
-        """Put the call's scores in the places of the oldest."""
-        before = self.stored.tolist()
-        for place in range(self.labels):
-            for k, members in enumerate((~positive[:, place], positive[:, place])):
-                fresh = scores[members, place][-self.memory :]
-                slots = (before[place][k] + np.arange(fresh.size)) % self.memory
-                values = torch.from_numpy(fresh).to(self.recent)
-                self.recent[place, k, torch.from_numpy(slots).to(values.device)] = values
-                self.stored[place, k] += fresh.size
+    def _ranks(self, negatives: int) -> tuple[int, int]:
+        return ranks(negatives, self.band.low, self.band.high)
 
     def extra_repr(self) -> str:
-        more = f", memory={self.memory}" if self.memory else ""
+        kind = "exchanged " if self.band.exchanged else ""
+        more = f", memory={self.recent.size}" if self.recent is not None else ""
         more += f", labels={self.labels}" if self.labels > 1 else ""
-        return f"fpr_low={self.fpr_low}, fpr_high={self.fpr_high}, loss={self.loss!r}{more}"
+        return f"{kind}band=[{self.band.low}, {self.band.high}], loss={self.loss.name!r}{more}"
 
 
 class _KnownSlopes(torch.autograd.Function):
@@ -191,20 +202,14 @@ class _KnownSlopes(torch.autograd.Function):
         return (upstream * slopes).to(ctx.kind), None, None
 
 
-def _each_pair(
-    p: np.ndarray, q: np.ndarray, m: int, n: int, loss: Loss
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """`pauc_loss_grad` by looking at each pair."""
-    band = np.argsort(-q, kind="stable")[m:n]  # of equal negatives the first ranks higher
-    gaps = p[:, None] - q[band]
-    slopes = loss.slope(gaps) / gaps.size
-    by_q = np.zeros_like(q)
-    by_q[band] = -slopes.sum(axis=0)
-    return float(loss.value(gaps).sum()) / gaps.size, slopes.sum(axis=1), by_q
-
-
-def _rank(count: float) -> int:
-    return int(np.floor(count + 0.5))  # as `ranks` rounds
+def _each_pair(p: np.ndarray, q: np.ndarray, loss: Loss, a: None, b: np.ndarray | float) -> Sums:
+    """`pair_sum_grad` by looking at each pair; b may be one weight for all."""
+    gaps = p[:, None] - q
+    slopes = loss.slope(gaps)
+    slopes *= b
+    values = loss.value(gaps)
+    values *= b
+    return float(values.sum()), slopes.sum(axis=1), -slopes.sum(axis=0)
 
 
 def _as_bool(targets: Tensor) -> np.ndarray:

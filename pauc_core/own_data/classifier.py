@@ -167,18 +167,18 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             check_random_state(self.random_state),
         )
         names = None if groups is None else group_names(groups, len(y))
-        used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
         self._learn_classes(y[used])
         self.band_ = self._rates()
-        self.set_apart_ = self._set_apart(y, used, random, sample_weight, groups)
-        used = np.setdiff1d(used, self.set_apart_, assume_unique=True)
-        every = len(used) == len(y)
-        apart, x = X[self.set_apart_], X if every else X[used]
+        self.set_apart_ = self._set_apart(y, random, sample_weight, groups)
+        used[self.set_apart_] = False
+        apart, x = X[self.set_apart_], X if used.all() else X[used]
         y, weights = y[used], None if weights is None else weights[used]
         kept = equal_rows(x) if names is None else group_codes(names[used])
 
         positive, band = y == self.classes_[1], fpr_band(**self.band_)
         masks = held_out_masks(positive, kept, self.validation_fraction, random)
+        del kept  # a number a row; a fit of many rows holds little beside them
         doubt_band(positive ^ band.exchanged, masks, band, list(self.band_.values()), weights)
         costs = self._costs(y, weights)
         rows = ScaledRows.fit(x, getattr(self, "feature_names_in_", None), weights)
@@ -195,13 +195,12 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             rows, found, seen, aim, apart, (~positive).sum()
         )
         self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
-        self.loss_ = found.candidates[found.chosen].loss
-        self.path_ = found.table()
+        self.path_, self.best_index_ = found.table, found.chosen
+        self.loss_ = str(self.path_["loss"][found.chosen])
         self.penalty_ = float(self.path_["penalty"][found.chosen])
-        self.best_index_ = found.chosen
-        self.start_score_ = found.start.value
-        self.validation_score_ = found.seen[found.chosen].value
-        self.held_out_ = used[np.any(masks, axis=0)] if masks else used
+        self.start_score_ = found.start
+        self.validation_score_ = float(self.path_["pauc"][found.chosen])
+        self.held_out_ = np.flatnonzero(used)[np.any(masks, axis=0) if masks else ...]
         self.n_iter_ = max(found.iterations, 1)
         return self
 
@@ -303,9 +302,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
             return min(max(USUAL_FPR, low), high), math.nan
         return math.nan, min(max(1.0 - USUAL_FPR, low), high)
 
-    def _set_apart(
-        self, y: np.ndarray, used: np.ndarray, random: Any, sample_weight: Any, groups: Any
-    ) -> np.ndarray:
+    def _set_apart(self, y: np.ndarray, random: Any, sample_weight: Any, groups: Any) -> np.ndarray:
         """Numbers of the negatives that place the threshold of a promise."""
         if self.confidence is None:
             return np.empty(0, dtype=np.intp)
@@ -316,7 +313,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
                 "rows that are drawn one by one; leave out one of them."
             )
         return promise_rows(
-            used[y[used] == self.classes_[0]],
+            np.flatnonzero(y == self.classes_[0]),
             self._aim()[0],
             self.confidence,
             self.validation_fraction,
@@ -346,5 +343,5 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         total = len(masks) * (2 + len(plan.losses) * len(plan.penalties)) + 1
         with tqdm(total=total, disable=not self.verbose, desc="pAUC", unit="fit") as bar:
             found = search(everything, masks, plan, self.n_jobs, bar.update)
-            bar.set_postfix_str(f"held-out pAUC {found.seen[found.chosen].value:.4f}")
+            bar.set_postfix_str(f"held-out pAUC {found.table['pauc'][found.chosen]:.4f}")
         return found

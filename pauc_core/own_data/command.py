@@ -203,7 +203,8 @@ def compare(arguments: argparse.Namespace) -> Result:
     if arguments.roc:
         from pauc_core.own_data.roc_picture import draw_rocs
 
-        curves = {f"A: {names[0]}": sides[0], f"B: {names[1]}": sides[1]}
+        titles = [f"{side}: {Path(name).name}" for side, name in zip("AB", names, strict=True)]
+        curves = dict(zip(titles, sides, strict=True))
         draw_rocs(arguments.roc, pair.positive, curves, band, pair.weights)
     return {
         "rows": len(pair.positive),

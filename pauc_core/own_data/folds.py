@@ -76,11 +76,18 @@ def equal_rows(x: Any) -> np.ndarray:
         ends = np.append(np.uint64(0), np.cumsum(_mix(x.data, keys[x.indices]), dtype=np.uint64))
         sums = ends[x.indptr[1:]] - ends[x.indptr[:-1]]
     else:
-        blocks = [_mix(x[i : i + BLOCK], keys) for i in range(0, len(x), BLOCK)]
-        sums = np.concatenate([block.sum(axis=1, dtype=np.uint64) for block in blocks])
-    _, first, kind = np.unique(sums, return_index=True, return_inverse=True)
+        sums = np.empty(len(x), dtype=np.uint64)
+        for i in range(0, len(x), BLOCK):
+            sums[i : i + BLOCK] = _mix(x[i : i + BLOCK], keys).sum(axis=1, dtype=np.uint64)
+    order = np.argsort(sums, kind="stable")
+    sums = sums[order]
+    new = np.append(True, sums[1:] != sums[:-1])
+    if new.all():
+        return np.arange(len(order))
     # Numbered as they come, so that a column more or another form of the rows changes no fold.
-    return np.argsort(np.argsort(first))[kind]
+    kind = np.empty(len(order), dtype=np.intp)
+    kind[order] = np.argsort(np.argsort(order[new]))[np.cumsum(new) - 1]
+    return kind
 
 
 def _mix(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -96,23 +103,24 @@ def _deal(
     positive: np.ndarray, groups: np.ndarray, count: int, random: np.random.RandomState
 ) -> np.ndarray:
     """The fold of each row: large groups first, each to the emptiest fold, single rows last."""
-    sizes = np.bincount(groups)
-    held = np.stack([np.bincount(groups, ~positive), np.bincount(groups, positive)], axis=1)
-    shares = held / held.sum(axis=0)
+    sizes, n_pos = np.bincount(groups), np.bincount(groups, positive)
     order = random.permutation(len(sizes))
-    order = order[np.argsort(-sizes[order], kind="stable")]
-    many = order[sizes[order] > 1]
-    of_group = np.full(len(sizes), -1)
+    if len(order) < len(groups):
+        order = order[np.argsort(-sizes[order], kind="stable")]
+    many, singles = np.split(order, [np.count_nonzero(sizes > 1)])
+    many_pos, many_neg, single_pos = n_pos[many], sizes[many] - n_pos[many], n_pos > 0
+    del sizes, n_pos  # a number a row each
+    shares = many_neg / np.sum(~positive) + many_pos / np.sum(positive)
+    of_group = np.full(len(order), -1, dtype=np.int32)
     filled = [0.0] * count
-    for group, share in zip(many.tolist(), shares[many].sum(axis=1).tolist(), strict=True):
+    for group, share in zip(many.tolist(), shares.tolist(), strict=True):
         fold = filled.index(min(filled))
         of_group[group] = fold
         filled[fold] += share
-    for label in (0, 1):
-        singles = order[(sizes[order] == 1) & (held[order, label] == 1)]
-        mine = of_group >= 0
-        have = np.bincount(of_group[mine], held[mine, label], minlength=count)
-        of_group[singles] = _level(have, len(singles))
+    for label, held in ((False, many_neg), (True, many_pos)):
+        mine = singles[single_pos[singles] == label]
+        have = np.bincount(of_group[many], held, minlength=count)
+        of_group[mine] = _level(have, len(mine))
     return of_group[groups]
 
 
@@ -120,4 +128,4 @@ def _level(have: np.ndarray, count: int) -> np.ndarray:
     """Folds for so many single rows, in turn, that all folds end up as equal as can be."""
     want = np.maximum((have.sum() + count) / len(have) - have, 0.0)
     ends = np.round(np.cumsum(want) * count / max(want.sum(), 1e-12))
-    return np.searchsorted(ends, np.arange(count), side="right")
+    return np.repeat(np.arange(len(have), dtype=np.int32), np.diff(ends, prepend=0.0).astype(int))

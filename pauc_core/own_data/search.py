@@ -45,11 +45,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Found:
-    """The candidates as the held-out rows see them, and the weights of the one that was chosen."""
+    """The candidates as the held-out rows see them, and the weights of the one that was chosen.
 
-    candidates: list[Candidate]
-    seen: list[Seen]
-    start: Seen
+    ``table`` has a column a fact and a row a candidate; ``start`` is the held-out pAUC of plain
+    logistic regression.
+    """
+
+    table: dict[str, np.ndarray]
+    start: float
     chosen: int
     fold_weights: list[np.ndarray]
     weights: np.ndarray
@@ -61,18 +64,20 @@ class Found:
         folds = [sign * w for w in self.fold_weights]
         return replace(self, fold_weights=folds, weights=sign * self.weights)
 
-    def table(self) -> dict[str, np.ndarray]:
-        """A column a fact, a row a candidate."""
-        gaps = [gap(self.seen[self.chosen], one) for one in self.seen]
-        penalties = np.array([c.penalty for c in self.candidates])
-        return {
-            "loss": np.array([c.loss for c in self.candidates]),
-            "penalty": np.where(np.isinf(penalties), np.nan, penalties),
-            "pauc": np.array([one.value for one in self.seen]),
-            "standard_error": np.array([one.standard_error for one in self.seen]),
-            "below_chosen": np.array([difference for difference, _ in gaps]),
-            "below_chosen_error": np.array([error for _, error in gaps]),
-        }
+
+def _table(
+    candidates: Sequence[Candidate], seen: Sequence[Seen], chosen: int
+) -> dict[str, np.ndarray]:
+    gaps = [gap(seen[chosen], one) for one in seen]
+    penalties = np.array([c.penalty for c in candidates])
+    return {
+        "loss": np.array([c.loss for c in candidates]),
+        "penalty": np.where(np.isinf(penalties), np.nan, penalties),
+        "pauc": np.array([one.value for one in seen]),
+        "standard_error": np.array([one.standard_error for one in seen]),
+        "below_chosen": np.array([difference for difference, _ in gaps]),
+        "below_chosen_error": np.array([error for _, error in gaps]),
+    }
 
 
 def search(
@@ -110,12 +115,15 @@ def search(
 
     looks = run(delayed(seen)(each) for each in weights)
     chosen = choose(looks, [c.penalty for c in candidates])
+    table = _table(candidates, looks, chosen)
+    plain = looks[0] if plan.starts else seen([start[0] for start in starts])
+    start_value = plain.value
+    del looks, plain  # a number a held-out row and candidate
     best, iterations = _refit(
         everything, candidates[chosen], np.mean(weights[chosen], axis=0), plan
     )
     tick()
-    plain = looks[0] if plan.starts else seen([start[0] for start in starts])
-    return Found(candidates, looks, plain, chosen, weights[chosen], best, iterations)
+    return Found(table, start_value, chosen, weights[chosen], best, iterations)
 
 
 def without_choice(everything: Training, plan: Plan) -> Found:
@@ -124,7 +132,7 @@ def without_choice(everything: Training, plan: Plan) -> Found:
     start, _ = _logistic(everything, plan.class_weights, np.zeros(everything.rows.width))
     w, iterations = _refit(everything, candidate, start, plan)
     seen, plain = (_look(everything, each, everything.train) for each in (w, start))
-    return Found([candidate], [seen], plain, 0, [], w, iterations)
+    return Found(_table([candidate], [seen], 0), plain.value, 0, [], w, iterations)
 
 
 def _look(everything: Training, w: np.ndarray, held: np.ndarray) -> Seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -186,9 +187,22 @@ def tasks(collected: Collected, reports: Reports) -> list[str]:
     return [t for t in dict.fromkeys(known) if t in found] + [t for t in found if t not in known]
 
 
+def with_details(collected: Collected, reports: Reports) -> Collected:
+    """Without curves and trials that the league alone shows: they would fill half of the page."""
+    named = {source.experiment for source in reports.sources.values()}
+    left_out = set(collected.bands.experiment) - named
+    frames = {
+        name: frame[~frame.experiment.isin(left_out)]
+        for name in ("traces", "roc", "trials")
+        for frame in [getattr(collected, name)]
+    }
+    return replace(collected, **frames)
+
+
 def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
     """Everything the page's script reads."""
     low = {key_of(key): float(value) for key, value in lowest(collected.traces).items()}
+    detailed = with_details(collected, reports)
     return {
         "scale": reports.scale,
         "checksums": dict(
@@ -196,10 +210,10 @@ def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
         ),
         "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
-        "curves": curves(collected, low),
+        "curves": curves(detailed, low),
         "lowest": low,
-        "roc": roc(collected),
+        "roc": roc(detailed),
         "bands": bands(collected),
         "runs": runs(collected),
-        "trials": trials(collected),
+        "trials": trials(detailed),
     }

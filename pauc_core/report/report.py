@@ -112,8 +112,8 @@ class Report:
             pictures={
                 name: made["svg"]
                 for name, made in self.figures.items()
-                # The page draws this one itself.
-                if self.reports.figures[name].get("form") != "forest"
+                # The page draws the others itself.
+                if "form" not in self.reports.figures[name]
             },
         )
 

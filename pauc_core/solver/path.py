@@ -71,7 +71,7 @@ def fit_logistic(
     and of what is found is the intercept.
     """
     rows, positive, train = training.rows, training.positive, training.train
-    sign = np.where(positive, 1.0, -1.0)
+    sign = np.where(positive, np.int8(1), np.int8(-1))
     size = training.mass(train)
     share = np.where(positive, class_weights[1], class_weights[0]) * train / size
     if training.weights is not None:
@@ -79,9 +79,13 @@ def fit_logistic(
 
     def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
         w, intercept = u[:-1], u[-1]
-        margin = sign * (rows.scores(w) + intercept)
-        slopes = -sign * share * expit(-margin)
+        margin = rows.scores(w)
+        margin += intercept
+        margin *= sign
         value = float(share @ np.logaddexp(0.0, -margin)) + penalty * (w @ w) / (2 * size)
+        slopes = expit(np.negative(margin, out=margin), out=margin)
+        slopes *= share
+        slopes *= -sign
         return value, np.append(rows.pull(slopes) + penalty * w / size, slopes.sum())
 
     found = minimize(
@@ -108,23 +112,24 @@ def fit_band(
     It ends when the objective falls by less than ``tol`` in five iterations, or after ``max_iter``.
     """
     rows = training.rows
-    pos = np.flatnonzero(training.positive & training.train)
-    neg = np.flatnonzero(~training.positive & training.train)
+    pos, neg = training.positive & training.train, ~training.positive & training.train
     weight = penalty / training.mass(training.positive)
     band: dict[str, Any]
     if training.weights is None:
-        m, n = ranks(len(neg), training.fpr_low, training.fpr_high)
+        m, n = ranks(int(neg.sum()), training.fpr_low, training.fpr_high)
         band = {"m": m, "n": n}
     else:
         band = {"fpr_low": training.fpr_low, "fpr_high": training.fpr_high}
         band.update(weights_pos=training.weights[pos], weights_neg=training.weights[neg])
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
+        # Many rows and several threads: what has been used is given back.
         scores = rows.scores(w)
-        slopes = np.zeros(len(scores))
-        value, slopes[pos], slopes[neg] = pauc_loss_grad(
-            scores[pos], scores[neg], loss=loss, **band
-        )
+        p, q = scores[pos], scores[neg]
+        del scores
+        value, by_pos, by_neg = pauc_loss_grad(p, q, loss=loss, **band)
+        slopes = np.zeros(len(pos))
+        slopes[pos], slopes[neg] = by_pos, by_neg
         return value + weight * (w @ w) / 2, rows.pull(slopes) + weight * w
 
     falls: list[float] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.suite.reduced import reduce_datasets, reduce_experiments
-from pauc_core.suite.report_settings import check_reports
+from pauc_core.suite.report_settings import check_reports, shown_datasets
 from pauc_core.suite.yaml_files import ConfigurationError, check_schema, read_mapping, unknown
 
 Grid = dict[str, list[Any]]  # values to try of each hyper-parameter
@@ -176,9 +176,12 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     reports = read_mapping(root / "config/reports.yaml")
     check_schema(reports, schemas / "reports.schema.yaml", "config/reports.yaml")
     check_reports(reports, methods=methods, experiments=catalogue, scales=scales)
+    for key, reference in shown_datasets(reports):
+        _check_dataset("config/reports.yaml", key, reference, datasets)
+    for other in scales:
+        _check_scale(f"config/scales/{other}.yaml", root, catalogue)
     place = f"config/scales/{settings['scale']}.yaml"
     overlay = read_mapping(root / place)
-    check_schema(overlay, schemas / "scale.schema.yaml", place)
     if overlay["scale"] != settings["scale"]:
         raise ConfigurationError(
             f"{place}: key scale: expected {settings['scale']!r} like the file's name, "
@@ -263,6 +266,15 @@ def _check_entry(
             f"{place}: {name}.league: expected a band of rates in a league, fpr_low and fpr_high; "
             f"got {dict(entry['band'])}."
         )
+
+
+def _check_scale(place: str, root: Path, catalogue: Mapping[str, Any]) -> None:
+    """Raise what any scale names that is not there, be it the one that is run or not."""
+    overlay = read_mapping(root / place)
+    check_schema(overlay, root / "workflow/schemas/scale.schema.yaml", place)
+    for name in overlay.get("experiments", {}):
+        if name not in catalogue:
+            raise unknown(place, "experiments", name, catalogue)
 
 
 def _check_dataset(place: str, key: str, reference: str, datasets: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ averaged over the seeds. Scores themselves would be a hundred times as much.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping
@@ -159,15 +160,23 @@ def pairwise(
 
 
 def write_records(folder: Path, records: Mapping[tuple[str, ...], Record]) -> None:
-    """One .npz file an experiment, nothing pickled: arrays numbered in the order of ``keys``."""
+    """One .npz file an experiment, nothing pickled; what records share (their rows) lies in once.
+
+    ``keys`` lists each record's key and the numbers of its arrays.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for experiment in dict.fromkeys(key[0] for key in records):
-        keys = [key for key in records if key[0] == experiment]
-        arrays = {
-            f"{name}-{number}": getattr(records[key], name)
-            for number, key in enumerate(keys)
-            for name in Record.__dataclass_fields__
-        }
+        numbers: dict[tuple[str, bytes], int] = {}
+        arrays: dict[str, Any] = {}
+        keys = []
+        for key in [key for key in records if key[0] == experiment]:
+            places = {}
+            for name in Record.__dataclass_fields__:
+                array = getattr(records[key], name)
+                content = (array.dtype.str, hashlib.sha256(array.tobytes()).digest())
+                places[name] = numbers.setdefault(content, len(numbers))
+                arrays[f"array-{places[name]}"] = array
+            keys.append([key, places])
         with atomic_path(folder / f"{experiment}.npz") as temporary:
             np.savez_compressed(temporary, keys=np.array(json.dumps(keys)), **arrays)
 
@@ -176,8 +185,6 @@ def read_records(path: Path) -> dict[tuple[str, ...], Record]:
     """The records of one experiment."""
     with np.load(path, allow_pickle=False) as file:
         return {
-            tuple(key): Record(
-                **{name: file[f"{name}-{number}"] for name in Record.__dataclass_fields__}
-            )
-            for number, key in enumerate(json.loads(str(file["keys"])))
+            tuple(key): Record(**{name: file[f"array-{n}"] for name, n in places.items()})
+            for key, places in json.loads(str(file["keys"]))
         }

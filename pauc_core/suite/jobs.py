@@ -38,15 +38,16 @@ def job(log: str | Path) -> Iterator[None]:
         sentence = " ".join(str(error).split()) or type(error).__name__
         if full:
             sentence = f"{sentence}: free some disk space and start again; finished work is kept."
+        named = full or isinstance(error, EXPLAINED)
         # The log may lie on the disk that is full.
         with (
             contextlib.suppress(OSError),
             path.open("a", encoding="utf-8", errors="replace") as handle,
         ):
-            if full or isinstance(error, EXPLAINED):
+            if named:
                 handle.write(f"{sentence}\n")
             else:
                 traceback.print_exc(file=handle)
-        note(path, sentence)
+        note(path, sentence if named else f"{type(error).__name__}: {sentence}")
         print(f"{type(error).__name__}: {sentence}\n(details: {path})", file=sys.stderr)
         sys.exit(1)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from pauc_core.report.frames import load_reports
 from pauc_core.report.report import build_report, write_report
 from pauc_core.suite.collect import RECORDS, RUN, collect
 from pauc_core.suite.columns import FRAMES, ColumnError
@@ -54,8 +55,11 @@ def _take(scale: Path, published: Path) -> None:
         leagues=_leagues(scale.name),
     )
     merge(scale / "collected", published / "collected")
+    # Of what the league alone shows the differences are enough: rows would be megabytes a band.
+    named = {s.experiment for s in load_reports(REPORTS, scale.name).sources.values()}
     for path in (scale / "collected" / RECORDS).glob("*.npz"):
-        shutil.copyfile(path, _made(published / "collected" / RECORDS) / path.name)
+        if path.stem in named:
+            shutil.copyfile(path, _made(published / "collected" / RECORDS) / path.name)
     for name in {path.parts[-5] for path in summaries}:
         shutil.rmtree(published / "runs" / name, ignore_errors=True)
     for path in summaries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def _present(name: str, datasets: Entries, raw: Path, mirror: str | None) -> dic
 
 def _at_hand(entry: Mapping[str, Any], raw: Path) -> bool:
     """Whether npm, PyPI or the raw folder has every file of an entry."""
-    if "npm" in entry:
+    if "npm" in entry and shutil.which("npm"):
         return True
     return all(
         any(

@@ -57,6 +57,16 @@ def check_reports(
                     raise unknown(PLACE, f"{key}.{role}", method, methods)
 
 
+def shown_datasets(reports: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every dataset that a column stands for, with its place."""
+    for scale, sources in reports["scales"].items():
+        for name, source in sources.items():
+            for column in source["columns"]:
+                dataset = source.get("datasets", {}).get(column)
+                key = f"scales.{scale}.{name}.columns"
+                yield key, dataset or source["dataset"].replace("{}", column)
+
+
 def _parts(reports: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Whatever names a source: the parts of tables, and figures."""
     for name, table in reports["tables"].items():
