@@ -20,6 +20,12 @@ def test_a_small_network_learns_the_rings():
     assert areas["after"] > max(areas["before"], 0.5) + 0.2
 
 
+def test_the_promised_alarm_rate_is_seen_on_later_payments():
+    found = runpy.run_path(str(EXAMPLES / "fraud.py"))["main"]()
+    assert found["pauc"] > 0.3
+    assert 0 < found["seen"] <= found["promised"]
+
+
 def test_a_refitted_head_gains_in_the_band():
     areas = runpy.run_path(str(EXAMPLES / "refit_head.py"))["main"]()
     assert areas["after"] > areas["before"] + 0.02
