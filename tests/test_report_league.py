@@ -21,7 +21,7 @@ from pauc_core.report import league_page
 from pauc_core.report.clock import OBJECTIVE, PAUC, Target, factors, profile, time_to, times
 from pauc_core.report.frames import load_collected
 from pauc_core.report.league import BEST, TIED, Standing, interval, league, placed, worth
-from pauc_core.report.league_tables import LeagueTables
+from pauc_core.report.league_tables import LeagueTables, at_ends
 from pauc_core.report.report import build_report, write_report
 from pauc_core.suite.collect import collect
 from pauc_core.suite.columns import ColumnError
@@ -185,6 +185,15 @@ def test_two_targets_for_one_run_are_refused(tmp_path):
     path.write_text("experiment,dataset\n")
     with pytest.raises(ColumnError, match="expected"):
         read_targets(path)
+
+
+def test_a_value_at_the_end_of_its_grid_is_counted():
+    tried = [{"c": c, "mu": mu, "policy": "p"} for c in (1, 2, 3) for mu in (10, 20)]
+    frame = pd.DataFrame({"params": [json.dumps(params) for params in tried], "chosen": False})
+    for place, wanted in ((0, (1, 1)), (2, (0, 1)), (5, (1, 1))):  # mu has two values: always ends
+        chosen = frame.assign(chosen=np.arange(6) == place)
+        assert at_ends(chosen) == wanted
+    assert at_ends(frame) == (0, 0)
 
 
 # ---- a rival of one file and one line, from the configuration to the page ---------------------

@@ -10,21 +10,24 @@ from pauc_core.report.league_tables import LeagueTables
 from pauc_core.report.payload import key_of, rounded
 from pauc_core.report.tables import blocks
 
+STANDINGS = ("league", "league_networks")
+
 
 def section(tables: LeagueTables) -> dict[str, Any] | None:
     """What the template shows; None where no experiment has a league."""
     if not tables.tasks:
         return None
     made = {table.name: table for table in tables.all()}
+    standings = [made[name] for name in STANDINGS if name in made]
     kinds = dict.fromkeys(task.kind for task in tables.tasks)
     return {
         "standings": [_standings(tables, kind) for kind in kinds],
-        "notes": made["league"].notes,
-        "warnings": made["league"].warnings,
+        "notes": list(dict.fromkeys(note for table in standings for note in table.notes)),
+        "warnings": [warning for table in standings for warning in table.warnings],
         "others": [
             {"table": table, "blocks": blocks(table)}
             for name, table in made.items()
-            if name != "league"
+            if name not in STANDINGS
         ],
         "bands": [band_label(band) for band in sorted({task.band for task in tables.tasks})],
         "kinds": list(kinds),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -10,14 +11,24 @@ import pandas as pd
 from pauc_core.report.clock import all_targets
 from pauc_core.report.frames import PROVENANCE, Collected, Reports
 from pauc_core.report.layout import NOT_THE_PAPERS, Cell, Row, Table, listed, show
-from pauc_core.report.league import BEST, TIED, Standing, Task, Worth, band_label, league_label
+from pauc_core.report.league import (
+    BEST,
+    LINEAR,
+    NETWORK,
+    TIED,
+    Standing,
+    Task,
+    Worth,
+    band_label,
+    league_label,
+)
 from pauc_core.report.verdicts import LEVEL
 
 Band = tuple[float, float]
 
 
 class LeagueTables:
-    """Makes the three tables from what was found."""
+    """Makes the tables from what was found."""
 
     def __init__(
         self,
@@ -34,7 +45,12 @@ class LeagueTables:
 
     def all(self) -> list[Table]:
         """Those that have something to show."""
-        made = [self.standings(), self.bands(), self.time()]
+        made = [
+            self.standings("league", LINEAR),
+            self.standings("league_networks", NETWORK),
+            self.bands(),
+            self.time(),
+        ]
         return [table for table in made if table.rows]
 
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -63,17 +79,18 @@ class LeagueTables:
         unranked = self.reports.unranked
         return sorted(found, key=lambda m: (m in unranked, self.reports.order(m)))
 
-    def standings(self) -> Table:
-        methods = self.methods(self.tasks)
-        table = self._table("league", "Task", [self.label(m) for m in methods])
-        for task in self.tasks:
+    def standings(self, name: str, kind: str) -> Table:
+        tasks = [task for task in self.tasks if task.kind == kind]
+        methods = self.methods(tasks)
+        table = self._table(name, "Task", [self.label(m) for m in methods])
+        for task in tasks:
             cells = [
                 _cell(task, task.standings[m]) if m in task.standings else Cell("") for m in methods
             ]
-            block = f"{task.kind}, FPR in {band_label(task.band)}"
+            block = f"FPR in {band_label(task.band)}"
             table.rows.append(Row(block, task.label, task.regime, cells))
-        if self.tasks:
-            table.rows.append(self._won(methods))
+        if tasks:
+            table.rows.append(self._won(tasks, methods))
         table.notes += [
             "Test pAUC with its 95 % interval over seeds and test rows. Bold: the best, and what "
             "cannot be told apart from it (tied) by paired intervals after Holm's adjustment over "
@@ -84,13 +101,13 @@ class LeagueTables:
             table.notes.append(
                 f"Not ranked: {'; '.join(below)}. Underlined where above the best of the others."
             )
-        return self._noted(table)
+        return self._noted(table, tasks)
 
-    def _won(self, methods: list[str]) -> Row:
+    def _won(self, tasks: list[Task], methods: list[str]) -> Row:
         """On how many tasks each method is the best or tied with it."""
         cells = []
         for method in methods:
-            ran = [t.standings[method] for t in self.tasks if method in t.standings]
+            ran = [t.standings[method] for t in tasks if method in t.standings]
             won = sum(standing.place in (BEST, TIED) for standing in ran)
             ranked = method not in self.reports.unranked
             cells.append(
@@ -137,7 +154,8 @@ class LeagueTables:
     def time(self) -> Table:
         targets = all_targets(self.reports)
         heads = [target.label for target in targets]
-        table = self._table("league_time", "Method", [*heads, "CPU s of a run", "CPU s of tuning"])
+        more = ["CPU s of a run", "CPU s of tuning", "chosen at the end of a grid"]
+        table = self._table("league_time", "Method", [*heads, *more])
         for kind in dict.fromkeys(self.times.kind):
             here = self.times[self.times.kind == kind]
             for method in [m for m in self.methods(self.tasks) if m in set(here.method)]:
@@ -146,14 +164,16 @@ class LeagueTables:
                     _solved(mine[(mine.measure == t.measure) & (mine.target == t.within)])
                     for t in targets
                 ]
-                cells += self._seconds(mine)
+                cells += [*self._seconds(mine), self._ends(mine)]
                 extra = method in self.reports.unranked
                 table.rows.append(Row(kind, self.label(method), "", cells, extra))
         table.notes.append(
             "Tasks on which the target is reached in most seeds, of those the method ran on, and "
             "in brackets the median factor over the fastest method there; a miss is infinite. The "
             "clock stops while a run is looked at, and looks lie up to a factor of 1.5 apart. The "
-            "last columns: median over tasks of a whole run and of all trials before it."
+            "seconds: median over tasks of a whole run and of all trials before it. Last: of the "
+            "values chosen from three or more, how many lie at an end of their grid: a method with "
+            "many of them may be better than it looks."
         )
         without = {(t.experiment, t.dataset) for t in self.tasks} - set(
             self.times[["experiment", "dataset"]].itertuples(index=False, name=None)
@@ -174,13 +194,25 @@ class LeagueTables:
         found = (float(np.median(runs)), float(tasks.tuning_seconds.median()))
         return [Cell(show("cpu_seconds", x) or "0", x, n=len(tasks)) for x in found]
 
+    def _ends(self, mine: pd.DataFrame) -> Cell:
+        """How many chosen values lie at an end of what was tried."""
+        t = self.collected.trials
+        tasks = mine[["experiment", "dataset", "method"]].drop_duplicates()
+        ends = values = 0
+        for _, trials in t.merge(tasks).groupby(
+            ["experiment", "dataset", "method", "seed"], dropna=False
+        ):
+            found = at_ends(trials)
+            ends, values = ends + found[0], values + found[1]
+        return Cell(f"{ends} of {values}" if values else "", float(ends), n=values)
+
     def _table(self, name: str, stub: str, columns: list[str]) -> Table:
         title = self.reports.league["tables"][name]
         return Table(name, title, stub, columns, line="not ranked")
 
-    def _noted(self, table: Table) -> Table:
+    def _noted(self, table: Table, tasks: list[Task] | None = None) -> Table:
         found: dict[str, list[str]] = {}
-        for task in self.tasks:
+        for task in self.tasks if tasks is None else tasks:
             found.setdefault(task.provenance, []).append(task.dataset)
         table.provenance = list(found)
         if "generated" in found:
@@ -205,6 +237,19 @@ def _cell(task: Task, standing: Standing) -> Cell:
         stale=standing.stale,
         key="|".join((task.experiment, task.dataset, standing.method)),
     )
+
+
+def at_ends(trials: pd.DataFrame) -> tuple[int, int]:
+    """Of the hyper-parameters with three values or more: how many were chosen lowest or highest."""
+    tried = pd.DataFrame([json.loads(text) for text in trials.params])
+    numbers = tried.select_dtypes("number")
+    chosen = numbers[trials.chosen.to_numpy(dtype=bool)]
+    varied = [name for name in numbers if numbers[name].nunique() > 2]
+    if chosen.empty:
+        return 0, 0
+    value = chosen.iloc[0]
+    ends = [value[name] in (numbers[name].min(), numbers[name].max()) for name in varied]
+    return sum(ends), len(ends)
 
 
 def _solved(rows: pd.DataFrame) -> Cell:
