@@ -134,10 +134,13 @@ def serve(kind: str) -> None:
             if key.fileobj is listening:
                 client, _ = listening.accept()
                 request, words = _receive(client)
-                if _code() != code:  # the digest that is recorded would be of other code
+                # Otherwise the digest that is recorded would be of other code.
+                pid = _fork(request, words) if _code() == code else None
+                for handle in words:
+                    os.close(handle)
+                if pid is None:
                     _answer(client, OUTDATED)
                     continue
-                pid = _fork(request, words)
                 ended = os.pidfd_open(pid)
                 for sign in (client, ended):
                     watched.register(sign, selectors.EVENT_READ, (pid, client, ended))
@@ -173,8 +176,6 @@ def _receive(client: socket.socket) -> tuple[bytes, list[int]]:
 def _fork(request: bytes, words: list[int]) -> int:
     pid = os.fork()
     if pid:
-        for handle in words:
-            os.close(handle)
         return pid
     die_with_parent()
     code = 1
