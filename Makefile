@@ -15,7 +15,7 @@ export MPLCONFIGDIR := $(CURDIR)/.snakemake/caches
 endif
 # In a C locale Python would read and write ASCII.
 export PYTHONUTF8 := 1
-.PHONY: help setup reproduce run smoke test test-all lint fuzz bench readme published targets explain check-baseline reliability test-slurm clean
+.PHONY: help setup reproduce run smoke test test-all lint fuzz bench bench-peers readme published targets explain check-baseline reliability test-slurm clean
 
 help:
 	@echo "make reproduce    every table, figure and the report page, on generated and embedded data"
@@ -24,6 +24,7 @@ help:
 	@echo "make test         lint, tests and one smoke run of the workflow"
 	@echo "make test-all     what is slow: browser, cluster, kills, long fuzzing"
 	@echo "make bench        speed as ratios, written to benchmarks/latest.csv"
+	@echo "make bench-peers  LibAUC, installed beside into build/peers, against ours; writes docs/peers.md"
 	@echo "make explain RUN=experiment/dataset/method[/seed] [SCALE=open]    where a number comes from"
 	@echo "make check-baseline USE=module:Class [IN=folder]    the contract tests on a method of your own"
 	@echo "make docs         the documentation as a site, below build/site"
@@ -81,6 +82,10 @@ test-all: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
+
+# LibAUC goes into a folder of its own and is no dependency; PEERS names another folder.
+bench-peers: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers $(or $(PEERS),build/peers) docs/peers.md
 
 explain: $(STAMP)
 	$(BIN)/python -m pauc_core.suite.explain '$(RUN)' $(if $(SCALE),--scale $(SCALE))

@@ -20,6 +20,16 @@ MODULES = ("metrics", "intervals", "objective", "solver", "agd_sbcd", "influence
 LINK = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]+)(#[^)]*)?\)")
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """A page that the contents do not name comes last, so that every page can be reached."""
+    named = re.findall(r"[\w-]+\.md", repr(config["nav"]))
+    pages = sorted(path.name for path in Path(config["docs_dir"]).glob("*.md"))
+    more = [name for name in pages if name not in named]
+    if more:
+        config["nav"].append({"More": more})
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
     root = Path(config["config_file_path"]).parent

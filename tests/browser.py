@@ -20,15 +20,16 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--hide-scrollbars",
 ]  # fmt: skip
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
 
 
 class Browser:
     """One window; its size and colours are those that a test asks for."""
 
-    def __init__(self, address: str, profile: Path) -> None:
+    def __init__(self, address: str, program: str, profile: Path) -> None:
         self.address = address
-        options = {"args": [*FLAGS, f"--user-data-dir={profile}"]}
+        options = {"binary": program, "args": [*FLAGS, f"--user-data-dir={profile}"]}
         always = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": always}})
         self.session = f"/session/{made['sessionId']}"
@@ -85,7 +86,8 @@ class Browser:
 def opened(profile: Path) -> Iterator[Browser]:
     """A browser for a test, or the reason why there is none."""
     driver = shutil.which("chromedriver")
-    if driver is None or not (shutil.which("chromium") or shutil.which("chromium-browser")):
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if driver is None or program is None:
         pytest.skip("Chromium is missing (on Debian: apt-get install chromium chromium-driver).")
     process = subprocess.Popen(
         [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -98,7 +100,7 @@ def opened(profile: Path) -> Iterator[Browser]:
                 break
         else:
             pytest.fail("chromedriver ended without naming its port.")
-        browser = Browser(f"http://127.0.0.1:{port}", profile)
+        browser = Browser(f"http://127.0.0.1:{port}", program, profile)
         try:
             yield browser
         finally:

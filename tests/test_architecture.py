@@ -31,7 +31,7 @@ ROOMS = {
     "own_data": NUMERICS | {"sklearn", "pandas", "tqdm", "matplotlib", "threadpoolctl"},
     "suite": NUMERICS | {"torch", "pandas", "tqdm", "yaml", "jsonschema", "threadpoolctl"},
     "report": NUMERICS
-    | {"pandas", "matplotlib", "seaborn", "plotly", "PIL", "jinja2", "yaml", "markupsafe"},
+    | {"pandas", "matplotlib", "seaborn", "plotly", "jinja2", "yaml", "markupsafe"},
 }
 MATHEMATICS = (
     "bands",

@@ -18,3 +18,15 @@ def test_screening_beats_logistic_regression_in_the_band(tmp_path: Path):
 def test_a_small_network_learns_the_rings():
     areas = runpy.run_path(str(EXAMPLES / "small_network.py"))["main"]()
     assert areas["after"] > max(areas["before"], 0.5) + 0.2
+
+
+def test_the_promised_alarm_rate_is_seen_on_later_payments():
+    found = runpy.run_path(str(EXAMPLES / "fraud.py"))["main"]()
+    assert found["pauc"] > 0.3
+    assert 0 < found["seen"] <= found["promised"]
+
+
+def test_a_refitted_head_gains_in_the_band():
+    areas = runpy.run_path(str(EXAMPLES / "refit_head.py"))["main"]()
+    assert areas["after"] > areas["before"] + 0.02
+    assert areas["p"] < 0.01

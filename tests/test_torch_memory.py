@@ -206,6 +206,10 @@ def test_half_precision_is_remembered() -> None:
         assert gradient.dtype == kind
         assert value > 0
     assert loss.recent.scores.dtype == torch.float32
+    rounded = loss.bfloat16()
+    before = rounded.recent.scores.clone()
+    call(rounded, scores + 1, y)
+    assert not torch.equal(rounded.recent.scores, before)
 
 
 def test_more_scores_than_places_leave_the_last_ones() -> None:

@@ -25,26 +25,44 @@ class RecentScores(torch.nn.Module):
 
     def count(self, positive: np.ndarray) -> np.ndarray:
         """Count a call; return calls over calls with the class, of shape (labels, 2)."""
-        present = np.stack([(~positive).any(axis=0), positive.any(axis=0)], axis=1)
-        self.calls += torch.from_numpy(present).to(self.calls)
-        self.all_calls += 1
-        return self.all_calls.item() / np.maximum(self.calls.cpu().numpy(), 1)
+        calls, total = _array(self.calls), _array(self.all_calls)
+        members = positive.sum(axis=0)
+        calls[:, 0] += members < len(positive)
+        calls[:, 1] += members > 0
+        total += 1
+        _keep(self.calls, calls)
+        _keep(self.all_calls, total)
+        return total / np.maximum(calls, 1)
 
     def of(self, label: int) -> tuple[np.ndarray, np.ndarray]:
         """What is remembered of the negatives and of the positives."""
-        counts = self.stored[label].clamp(max=self.size).tolist()
-        found = self.scores[label].cpu().double().numpy()
-        return found[0, : counts[0]], found[1, : counts[1]]
+        negatives, positives = np.minimum(_array(self.stored)[label], self.size)
+        found = _array(self.scores)[label].astype(np.float64)
+        return found[0, :negatives], found[1, :positives]
 
     def store(self, scores: np.ndarray, positive: np.ndarray) -> None:
         """Put a call's scores, one column a label, in the places of the oldest."""
-        before = self.stored.tolist()
+        kept, stored = _array(self.scores), _array(self.stored)
         for label in range(scores.shape[1]):
-            for k, members in enumerate((~positive[:, label], positive[:, label])):
-                fresh = torch.from_numpy(scores[members, label][-self.size :]).to(self.scores)
-                slots = (before[label][k] + torch.arange(len(fresh))) % self.size
-                self.scores[label, k, slots.to(fresh.device)] = fresh
-                self.stored[label, k] += len(fresh)
+            column, members = scores[:, label], positive[:, label]
+            for k, fresh in enumerate((column[~members], column[members])):
+                fresh = fresh[-self.size :]
+                slots = (stored[label, k] + np.arange(fresh.size)) % self.size
+                kept[label, k, slots] = fresh
+                stored[label, k] += fresh.size
+        _keep(self.scores, kept)
+        _keep(self.stored, stored)
+
+
+def _array(buffer: Tensor) -> np.ndarray:
+    """A buffer in numpy: the same memory where it lies on the CPU, a copy elsewhere."""
+    local = buffer.float() if buffer.dtype == torch.bfloat16 else buffer
+    return local.cpu().numpy()
+
+
+def _keep(buffer: Tensor, array: np.ndarray) -> None:
+    if buffer.device.type != "cpu" or buffer.dtype == torch.bfloat16:
+        buffer.copy_(torch.from_numpy(array))
 
 
 def shares_in_band(values: np.ndarray, known: np.ndarray, m: int, n: int) -> np.ndarray:

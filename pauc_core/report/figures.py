@@ -50,6 +50,7 @@ LOOK: dict[Any, Any] = {
     "ytick.labelsize": 7.5,
     "pdf.fonttype": 42,
     "svg.hashsalt": "pauc",
+    "svg.fonttype": "none",  # words, not shapes: a fifth of the bytes
 }
 PANEL = (2.9, 2.35)  # inches
 HIGH = 1.5  # losses above this multiple of the start are shown on a log scale
@@ -286,10 +287,11 @@ class Painter:
 
 
 def pictures(figure: Figure) -> dict[str, bytes]:
-    """PNG and PDF without dates, so that equal figures are equal bytes."""
+    """PNG, PDF and SVG without dates, so that equal figures are equal bytes."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
+        "svg": {"Date": None, "Creator": None},
     }
     made = {}
     for ending, facts in metadata.items():

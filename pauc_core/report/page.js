@@ -78,8 +78,8 @@
       const told = cell.x[xName];
       if (!measure || !told || hidden.has(method)) continue;
       const x = logx ? told.map((v) => (v > 0 ? v : left)) : told;
-      const shift = yName === "suboptimality" ? data.lowest[task] : 0;
-      const mean = measure.mean.map((v) => v - shift);
+      const floor = yName === "objective" ? data.lowest[task] : 0;
+      const mean = measure.mean.map((v) => v + floor);
       if (at("curve-bands").checked && cell.n > 1) traces.push(band(x, mean, measure.deviation, look, logy));
       traces.push(line(x, mean, measure.deviation, look, method, cell.n, told));
       high = Math.max(high, ...mean);
@@ -128,8 +128,10 @@
     const grid = Array.from({ length: 101 }, (_, i) => i / 100);
     for (const method of methodsOf(data.roc, task)) {
       const cell = data.roc[`${task}|${method}`], look = data.methods[method];
-      traces.push(band(grid, cell.tpr, cell.deviation, look, false));
-      const curve = line(grid, cell.tpr, cell.deviation, look, method);
+      let sum = 0;
+      const tpr = cell.rises.map((rise) => (sum += rise) / 1000), deviation = cell.deviation.map((v) => v / 1000);
+      traces.push(band(grid, tpr, deviation, look, false));
+      const curve = line(grid, tpr, deviation, look, method);
       traces.push({ ...curve, mode: "lines" });
     }
     at("roc-methods").replaceChildren(...methodsOf(data.roc, task).map((method) => {
@@ -185,32 +187,41 @@
     title.id = "provenance-title";
     title.textContent = `${experiment} / ${dataset} / ${(data.methods[method] || {}).label || method}`;
     body.append(title);
-    const command = document.createElement("p"), code = document.createElement("code");
-    code.textContent = `make explain RUN=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
-    command.append(code);
-    if (!cell) {
-      body.append(...(method ? ["Where this number comes from is told by:", command]
-        : [`A count of the dataset, not of a run; checksum of its arrays: ${data.checksums[dataset] || "unknown"}`]));
-      at("provenance").showModal();
-      return;
-    }
+    if (!cell) { body.append(`A count of the dataset, not of a run; checksum of its arrays: ${data.checksums[dataset] || "unknown"}`); at("provenance").showModal(); return; }
+    const seeds = Array.from({ length: cell.n }, (_, i) => ({ ...cell.same,
+      ...Object.fromEntries(Object.entries(cell.seeds).map(([name, values]) => [name, values[i]])) }));
     const table = document.createElement("table"), box = document.createElement("div");
     Object.assign(box, { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Runs" });
     box.append(table);
     tableOf(table, ["Seed", "Outcome", "Test pAUC", "95 % interval", "Valid.", "Train", "Objective", "At epoch", "Test at w", "Train, last look", "at epoch", "CPU s", "Peak MB", "Hyper-parameters", "Chosen by", "Code", "Data", "Ranks m, n", "Written in"],
-      cell.seeds.map((s) => [s.seed, s.outcome, s.pauc_test, s.test_low === null ? "" : `${text(s.test_low)} to ${text(s.test_high)}`, s.pauc_valid, s.pauc_train, s.objective,
-        s.epoch, s.pauc_test_w, s.last_pauc_train, s.last_epoch, s.seconds, s.peak_mb, s.params, s.tuned ? s.chosen_by : "fixed", (s.code_digest || "").slice(0, 12) + (s.stale ? " †stale" : ""),
-        (s.data_checksum || "").slice(0, 12), `${text(s.m)}, ${text(s.n)}`, s.path]));
-    const first = cell.seeds[0];
+      seeds.map((s) => [s.seed, s.outcome, s.pauc_test, s.test_low === null ? "" : `${text(s.test_low)} to ${text(s.test_high)}`, s.pauc_valid, s.pauc_train, s.objective,
+        s.epoch, s.pauc_test_w, s.last_pauc_train, s.last_epoch, s.seconds, s.peak_mb, s.params, s.tuned ? s.chosen_by : "fixed", (s.code_digest || "") + (s.stale ? " †stale" : ""),
+        s.data_checksum, `${text(s.m)}, ${text(s.n)}`, s.path]));
+    const first = seeds[0];
     const facts = document.createElement("p");
     facts.className = "note";
     facts.textContent = `Data: ${cell.data}; ${text(first.n_train_pos)} positives and ${text(first.n_train_neg)} negatives to train on, ${text(first.n_test)} test rows. ` +
-      [...new Set(cell.seeds.map((s) => data.runs.versions[s.versions]))].join(" | ");
+      [...new Set(seeds.map((s) => data.runs.versions[s.versions]))].join(" | ");
+    const command = document.createElement("p");
+    const code = document.createElement("code");
+    code.textContent = `make explain RUN=${experiment}/${dataset}/${method}` + (data.scale === "default" ? "" : ` SCALE=${data.scale}`);
+    command.append(code);
     body.append(box, facts, command);
     at("provenance").showModal();
   }
-  document.querySelectorAll("button.open").forEach((b) => b.addEventListener("click", () => explain(b.dataset.key)));
+  document.addEventListener("click", (event) => {
+    const number = event.target.closest("button.open");
+    if (number) explain(number.dataset.key);
+  });
   at("provenance-close").addEventListener("click", () => at("provenance").close());
+
+  // ---- what is shown when asked for -------------------------------------------------------
+  document.querySelectorAll(".regime").forEach((regime) => regime.addEventListener("toggle", () => {
+    const box = regime.querySelector("[data-fill]");
+    if (!box.firstChild) box.innerHTML = data.fills[box.dataset.fill];
+  }));
+  const pictures = [...document.querySelectorAll("[data-picture]")];
+  for (const picture of pictures) picture.src = URL.createObjectURL(new Blob([data.pictures[picture.dataset.picture]], { type: "image/svg+xml" }));
 
   // ---- every number -----------------------------------------------------------------------
   at("comparison-all").addEventListener("toggle", () => {
@@ -233,5 +244,6 @@
   function redraw() { offerMethods(); drawCurves(); drawRoc(); drawLeague(); if (cells.length) drawTrials(); }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   matchMedia("print").addEventListener("change", redraw);
+  await Promise.all(pictures.map((picture) => picture.decode()));
   document.documentElement.dataset.ready = "yes";
 })();

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import gzip
-import io
 import json
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import pandas as pd
 import plotly.offline
-from PIL import Image
 
 from pauc_core.report import league_page, payload, seen
 from pauc_core.report.frames import Collected, ReportError, Reports
@@ -48,7 +45,6 @@ SECTIONS = {
     "comparison": "Comparison",
     "run": "What was run",
 }
-COLOURS = 96  # of a figure on the page; the files beside it keep all
 
 
 def paper_ratios(comparison: pd.DataFrame) -> list[float]:
@@ -86,16 +82,6 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 
-def embedded(png: bytes) -> dict[str, Any]:
-    """A picture inside the page, with its size, so that nothing moves while it loads."""
-    with Image.open(io.BytesIO(png)) as picture:
-        few = picture.convert("RGB").quantize(COLOURS).convert("RGB")
-    buffer = io.BytesIO()
-    few.save(buffer, "WEBP", lossless=True)
-    data = "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-    return {"data": data, "width": few.width, "height": few.height}
-
-
 def render(
     collected: Collected,
     reports: Reports,
@@ -120,6 +106,12 @@ def render(
         "comparison": {"heads": HEADS, "rows": comparison_rows(comparison)},
         "league": league_page.payload(league),
     }
+    judged = claim_rows(claims)
+    tasks = environment.get_template("claim_tasks.html.j2")
+    frames["fills"] = {
+        group["id"]: tasks.render(group=group) for claim in judged for group in claim["groups"]
+    }
+    frames["pictures"] = {name: drawing.decode("utf-8") for name, drawing in pictures.items()}
     data = json.dumps(frames, separators=(",", ":"), allow_nan=False)
     stale = collected.summaries[collected.summaries.stale.fillna(False).astype(bool)]
     text: str = environment.get_template("page.html.j2").render(
@@ -135,7 +127,7 @@ def render(
         marks=_marks([warning for table in tables for warning in table.warnings]),
         datasets=dataset_rows(collected),
         experiments=experiment_rows(collected),
-        claims=claim_rows(claims),
+        claims=judged,
         ranks=[
             (name, part.to_dict("records")) for name, part in ranks.groupby("group", sort=False)
         ],
@@ -153,11 +145,7 @@ def render(
         ratios=paper_ratios(comparison),
         time=time.to_dict("records"),
         spent=seen.spent(time),
-        pictures=[
-            {"name": name, "title": reports.figures[name]["title"], **embedded(png)}
-            for name, png in pictures.items()
-            if reports.figures[name].get("form") != "profile"  # the league draws it itself
-        ],
+        pictures=[{"name": name, "title": reports.figures[name]["title"]} for name in pictures],
         comparison=comparison,
         compared=seen.compared(comparison),
         failures=payload.failures(collected),

@@ -92,7 +92,8 @@ def claim_rows(claims: pd.DataFrame) -> list[dict[str, Any]]:
             else:
                 groups[-1]["parts"].append(row)
         scale = scale_of(claims[(claims.claim == name) & (claims.scope != "all")])
-        for group in groups:
+        for i, group in enumerate(groups):
+            group["id"] = f"{name}-{i}"
             group["strip"] = strip(scale, group["parts"]) if scale else {"lines": []}
             group["tally"] = str(group["note"]).partition(";")[0]
         known = {key: groups[0][key] for key in ("claim", "statement", "place")}

@@ -17,11 +17,13 @@ from pauc_core.report.style import PLOTLY_LINE, PLOTLY_MARKER, style_of
 
 MEASURES = ("objective", "pauc_train", "pauc_valid", "pauc_test")
 RUN_FIELDS = (
-    "seed", "chosen_by", "outcome", "reason", "pauc_test", "test_low", "test_high", "pauc_valid",
+    "seed", "chosen_by", "outcome", "pauc_test", "test_low", "test_high", "pauc_valid",
     "pauc_train", "pauc_test_w", "last_pauc_train", "objective", "epoch", "last_epoch", "seconds",
-    "wall", "peak_mb", "params", "tuned", "code_digest", "stale", "data_checksum", "m", "n",
-    "fpr_low", "fpr_high", "n_train_pos", "n_train_neg", "n_test", "path",
+    "peak_mb", "params", "tuned", "code_digest", "stale", "data_checksum", "m", "n", "n_train_pos",
+    "n_train_neg", "n_test", "path",
 )  # fmt: skip
+SHORT = ("code_digest", "data_checksum")  # their first twelve characters are shown
+STEPS = 1000  # a ROC curve's rates are whole thousandths
 
 
 def rounded(value: Any, digits: int = 5) -> Any:
@@ -51,8 +53,11 @@ def key_of(names: Any) -> str:
     return "|".join(str(part) for part in names)
 
 
-def curves(collected: Collected) -> dict[str, Any]:
-    """Mean and deviation over seeds of every measure at each look."""
+def curves(collected: Collected, floors: dict[str, float]) -> dict[str, Any]:
+    """Mean and deviation over seeds of every measure at each look.
+
+    An objective is told above the lowest on its data: what is near it keeps its digits.
+    """
     out: dict[str, Any] = {}
     for key, traces in collected.of_validation("traces").groupby(KEYS, sort=True):
         entry: dict[str, Any] = {"x": {}, "y": {}, "n": int(traces.seed.nunique())}
@@ -60,42 +65,54 @@ def curves(collected: Collected) -> dict[str, Any]:
             curves = bundle(traces, "epoch", name)
             if curves is None:
                 continue
-            entry["x"].setdefault("epoch", column(curves.x))
+            entry["x"].setdefault("epoch", column(curves.x, 4))
             if name not in MEASURES:
-                entry["x"][name] = column(curves.mean)
+                entry["x"][name] = column(curves.mean, 4)
             else:
-                # The page takes the lowest objective off the others: that costs digits.
-                mean = column(curves.mean, 8 if name == "objective" else 5)
-                entry["y"][name] = {"mean": mean, "deviation": column(curves.deviation, 3)}
+                floor = floors[key_of(key[:2])] if name == "objective" else 0.0
+                mean = column(curves.mean - floor, 4)
+                entry["y"][name] = {"mean": mean, "deviation": column(curves.deviation, 2)}
         if entry["y"]:
             out[key_of(key)] = entry
     return out
 
 
 def roc(collected: Collected) -> dict[str, Any]:
-    """Mean and deviation over seeds of each ROC curve."""
+    """Mean and deviation over seeds of each ROC curve, in thousandths; the mean as its steps."""
     out: dict[str, Any] = {}
     grid = np.linspace(0.0, 1.0, 101)
     for key, part in collected.of_validation("roc").groupby(KEYS, sort=True):
         curves = bundle(part, "fpr", "tpr", grid)
         if curves is not None:
-            mean, deviation = column(curves.mean, 4), column(curves.deviation, 3)
-            out[key_of(key)] = {"tpr": mean, "deviation": deviation}
+            mean, deviation = (
+                np.rint(STEPS * np.nan_to_num(part)).astype(int)
+                for part in (curves.mean, curves.deviation)
+            )
+            rises = np.diff(mean, prepend=0)
+            out[key_of(key)] = {"rises": rises.tolist(), "deviation": deviation.tolist()}
     return out
 
 
 def runs(collected: Collected) -> dict[str, Any]:
-    """Provenance of every number: one entry a seed; package versions once."""
+    """Provenance of every number, a column a field; what all seeds share is told once."""
     versions: dict[str, int] = {}
     found: dict[str, Any] = {}
     for key, part in collected.summaries.groupby(KEYS, sort=True):
-        entries = []
-        for row in part.sort_values("seed").to_dict("records"):
-            text = str(row["versions"])
-            entry = {name: rounded(row[name]) for name in RUN_FIELDS}
-            entries.append({**entry, "versions": versions.setdefault(text, len(versions))})
+        part = part.sort_values("seed")
+        columns = {name: column(part[name]) for name in RUN_FIELDS}
+        for name in SHORT:
+            columns[name] = [text and text[:12] for text in columns[name]]
+        columns["versions"] = [
+            versions.setdefault(str(text), len(versions)) for text in part.versions
+        ]
+        same = {name: v[0] for name, v in columns.items() if all(x == v[0] for x in v)}
         whose = str(part.provenance.iloc[0])
-        found[key_of(key)] = {"data": PROVENANCE.get(whose, whose), "seeds": entries}
+        found[key_of(key)] = {
+            "data": PROVENANCE.get(whose, whose),
+            "n": len(part),
+            "same": same,
+            "seeds": {name: v for name, v in columns.items() if name not in same},
+        }
     return {"cells": found, "versions": [_versions(text) for text in versions]}
 
 
@@ -171,12 +188,12 @@ def tasks(collected: Collected, reports: Reports) -> list[str]:
 
 
 def with_details(collected: Collected, reports: Reports) -> Collected:
-    """Without runs that the league alone shows: their curves would fill half of the page."""
+    """Without curves and trials that the league alone shows: they would fill half of the page."""
     named = {source.experiment for source in reports.sources.values()}
     left_out = set(collected.bands.experiment) - named
     frames = {
         name: frame[~frame.experiment.isin(left_out)]
-        for name in ("summaries", "traces", "roc", "trials")
+        for name in ("traces", "roc", "trials")
         for frame in [getattr(collected, name)]
     }
     return replace(collected, **frames)
@@ -184,6 +201,7 @@ def with_details(collected: Collected, reports: Reports) -> Collected:
 
 def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
     """Everything the page's script reads."""
+    low = {key_of(key): float(value) for key, value in lowest(collected.traces).items()}
     detailed = with_details(collected, reports)
     return {
         "scale": reports.scale,
@@ -192,10 +210,10 @@ def payload(collected: Collected, reports: Reports) -> dict[str, Any]:
         ),
         "tasks": tasks(collected, reports),
         "methods": methods(collected, reports),
-        "curves": curves(detailed),
-        "lowest": {key_of(key): float(v) for key, v in lowest(collected.traces).items()},
+        "curves": curves(detailed, low),
+        "lowest": low,
         "roc": roc(detailed),
         "bands": bands(collected),
-        "runs": runs(detailed),
+        "runs": runs(collected),
         "trials": trials(detailed),
     }

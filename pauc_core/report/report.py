@@ -83,7 +83,7 @@ class Report:
 
     @cached_property
     def figures(self) -> dict[str, dict[str, bytes]]:
-        """Every figure as PNG and PDF."""
+        """Every figure as PNG, PDF and, for the page, SVG."""
         painter = Painter(self.collected, self.reports)
         forms = {
             "forest": lambda title: forest(self.claims, title),
@@ -109,7 +109,12 @@ class Report:
             race=self.race,
             time=self.time,
             league=self.league,
-            pictures={name: made["png"] for name, made in self.figures.items()},
+            pictures={
+                name: made["svg"]
+                for name, made in self.figures.items()
+                # The page draws the others itself.
+                if "form" not in self.reports.figures[name]
+            },
         )
 
 
@@ -138,6 +143,7 @@ def write_report(report: Report, out: str | Path) -> None:
             f"figures/{name}.{ending}": content
             for name, made in report.figures.items()
             for ending, content in made.items()
+            if ending != "svg"
         },
         "report/index.html": report.page,
     }
