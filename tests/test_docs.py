@@ -139,7 +139,6 @@ CONTRACT = ("init", "step")  # explained once, in the contract of a method
 
 
 def test_the_reference_lists_every_public_name() -> None:
-    pytest.importorskip("mkdocs", reason="mkdocs is not installed: make docs has its own.")
     spec = importlib.util.spec_from_file_location("site", ROOT / "docs" / "site_files.py")
     assert spec
     assert spec.loader
