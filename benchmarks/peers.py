@@ -61,7 +61,7 @@ def main() -> int:
 HEAD = f"""# LibAUC beside this
 Written by `make bench-peers` (LibAUC {VERSION}, one thread, float32, the band [0, {HIGH:g}]).
 Times are process time on one machine: read the ratios. The data, the network, its first weights
-and every batch are the same on both sides.
+and, AGD-SBCD apart, every batch are the same on both sides.
 
 """
 
