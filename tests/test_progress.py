@@ -64,6 +64,7 @@ def test_what_runs_what_is_done_and_the_time_left():
     assert reader_of(words).line() == "now: fetch digits; fit_dca race-gen digits"
     now = reader_of(words + FINISHED, seconds=100.0).line()
     assert now == "1 of 4 done, 5 min left, now: fit_dca race-gen digits"
+    assert "left" not in reader_of("1 of 40 steps (2%) done\n", seconds=100.0).line()
 
 
 def shown(tmp_path, words: str, code: int, out: io.StringIO) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def jobs(data, tmp_path):  # noqa: F811
     """Starts a job in a process of its own, with or without the mark of a run, here this one."""
     running: list[int] = []
 
-    def start(name: str, run=None, params=None, served: bool = True) -> subprocess.Popen:
+    def start(name: str, run=None, served: bool = True, root: Path = ROOT) -> subprocess.Popen:
         request = {
             "spec": Packed(run or spec(), "linear"), "tuned": None, "seeds": [0, 1], "data": data,
             "log": str(tmp_path / f"{name}.log"), "out": tmp_path / name / "runs/r", "digest": "d",
@@ -42,7 +43,7 @@ def jobs(data, tmp_path):  # noqa: F811
         return subprocess.Popen(
             [sys.executable, "-c", JOB, str(tmp_path / f"{name}.request")],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **mark},
+            env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", **mark},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -96,6 +97,18 @@ def test_work_ends_with_the_job_that_handed_it_over(jobs, tmp_path):
         time.sleep(0.05)
     job = jobs("next")  # the server itself is well
     assert job.wait() == 0, job.communicate()[1]
+
+
+def test_a_server_whose_code_was_edited_since_hands_the_work_back(jobs, tmp_path):
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "pauc_core", tree / "pauc_core")
+    (tree / "tests").symlink_to(ROOT / "tests")
+    for name, edited in (("before", False), ("after", True)):
+        if edited:
+            os.utime(tree / "pauc_core/suite/runner.py")
+        words, errors = (job := jobs(name, root=tree)).communicate()
+        assert job.returncode == 0, errors
+        assert words.split()[-1] == str(edited)
 
 
 def writers(path: Path) -> list[str]:

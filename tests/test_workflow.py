@@ -22,7 +22,11 @@ SMOKE = {
         "epochs": 6,
         "looks": 6,
         "tune": True,
-        "grids": {"agd_sbcd": {"c": [0.1, 1]}, "dca": {"c": [0.1, 1]}},
+        "grids": {
+            "agd_sbcd": {"c": [0.1, 1]},
+            "dca": {"c": [0.1, 1]},
+            "logistic_regression": {"C": [1]},
+        },
     },
     "sorr-gen": {"epochs": 6, "looks": 6},
     "chest-gen": {"epochs": 1, "looks": 3},
@@ -237,14 +241,14 @@ def test_changing_a_method_runs_what_uses_it(smoke):
 def test_changing_the_rule_of_choice_runs_what_was_tuned(smoke):
     with changed(smoke, "pauc_core/suite/choice.py"):
         jobs = solving(planned(smoke))
-    tuned = ("agd_sbcd", "dca", "svm_pauc_tight")
-    assert jobs == {"tune": 3, **{f"fit_{name}": 1 for name in tuned}}
+    tuned = ("agd_sbcd", "dca", "svm_pauc_tight", "logistic_regression")
+    assert jobs == {"tune": 4, **{f"fit_{name}": 1 for name in tuned}}
 
 
 def test_changing_the_split_runs_everything_and_prepares_nothing(smoke):
     with changed(smoke, "pauc_core/data/splits.py"):
         jobs = solving(planned(smoke))
-    assert jobs.pop("tune") == 3
+    assert jobs.pop("tune") == 4
     assert "prepare" not in jobs
     jobs.pop("extract_features", None)
     assert sum(jobs.values()) == sum(map(len, METHODS.values()))

@@ -96,7 +96,7 @@ class Reader:
         if not self.all:
             return "Looking at what is to be done" if not self.running else f"now: {self.now()}"
         words = [f"{self.done} of {self.all} done"]
-        if 0 < self.done < self.all:
+        if self.all <= 20 * self.done < 20 * self.all:  # the first few say little of the rest
             words.append(f"{_time((self.clock() - self.began) * (self.all / self.done - 1))} left")
         if self.running:
             words.append(f"now: {self.now()}")

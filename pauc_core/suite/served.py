@@ -3,12 +3,14 @@
 A job's own process hands its work over, waits for it and ends as it ended; what it imports itself
 is little. The first job of a run starts the server, for linear models or for networks; it ends with
 the run, as it carries its mark (see lifetime.py). A job that is killed closes its connection, and
-its work is ended; the work ends with the server. Without the mark, on a cluster say, and for
+its work is ended; the work ends with the server. A server whose code has been edited since does
+nothing more. Without the mark, on a cluster say, and for
 experiments with several threads, whose libraries must be loaded for them, a job does its own work.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import importlib
 import os
@@ -27,6 +29,7 @@ from pauc_core.suite.lifetime import MAIN
 
 PLACE = Path(".snakemake/served")
 START_SECONDS = 60.0
+DONE, FAILED, OUTDATED = b"0", b"1", b"2"
 # What takes long to import, by the kind of server. Nothing of torch's may run before a fork.
 IMPORTS = {
     "linear": ("pauc_core.suite.job_work", "sklearn.linear_model"),
@@ -52,17 +55,24 @@ def do(work: str, *, spec: Packed, **arguments: Any) -> None:
     """Do ``work`` of job_work.py with these arguments; leave with code 1 where it fails."""
     server = _connect(spec.kind) if spec.kind and os.environ.get(MAIN) else None
     if server is None:
-        getattr(importlib.import_module("pauc_core.suite.job_work"), work)(spec=spec, **arguments)
+        _do_here(work, spec=spec, **arguments)
         return
     with server:
         request = pickle.dumps((work, {"spec": spec, **arguments}))
         socket.send_fds(server, [len(request).to_bytes(8, "big")], [1, 2])
         server.sendall(request)
         code = server.recv(1)
+    if code == OUTDATED:
+        _do_here(work, spec=spec, **arguments)
+        return
     if not code:
         print("The process that did this job's work was ended.", file=sys.stderr)
-    if code != b"\0":
+    if code != DONE:
         sys.exit(1)
+
+
+def _do_here(work: str, **arguments: Any) -> None:
+    getattr(importlib.import_module("pauc_core.suite.job_work"), work)(**arguments)
 
 
 def _connect(kind: str) -> socket.socket | None:
@@ -111,6 +121,7 @@ def serve(kind: str) -> None:
     for module in IMPORTS[kind]:
         importlib.import_module(module)
     importlib.import_module("pauc_core.suite.job_work").compile_objective()
+    code = _code()
     for old in PLACE.glob(f"{kind}-*"):
         old.unlink()
     listening = socket.socket(socket.AF_UNIX)
@@ -122,7 +133,14 @@ def serve(kind: str) -> None:
         for key, _ in watched.select():
             if key.fileobj is listening:
                 client, _ = listening.accept()
-                pid = _fork(client)
+                request, words = _receive(client)
+                # Otherwise the digest that is recorded would be of other code.
+                pid = _fork(request, words) if _code() == code else None
+                for handle in words:
+                    os.close(handle)
+                if pid is None:
+                    _answer(client, OUTDATED)
+                    continue
                 ended = os.pidfd_open(pid)
                 for sign in (client, ended):
                     watched.register(sign, selectors.EVENT_READ, (pid, client, ended))
@@ -133,27 +151,31 @@ def serve(kind: str) -> None:
                 status = os.waitpid(pid, 0)[1]
                 for sign in (client, ended):
                     watched.unregister(sign)
-                _answer(client, 0 if status == 0 else 1)
-                client.close()
+                _answer(client, DONE if status == 0 else FAILED)
                 os.close(ended)
 
 
-def _answer(client: socket.socket, code: int) -> None:
-    try:
-        client.sendall(bytes([code]))
-    except OSError:
-        return  # whoever asked has been killed
+def _code() -> dict[str, int]:
+    """When the files were written that this process has imported of the project."""
+    files = [m.__file__ for name, m in list(sys.modules.items()) if name.startswith("pauc_core")]
+    return {file: os.stat(file).st_mtime_ns for file in files if file}
 
 
-def _fork(client: socket.socket) -> int:
-    """Read what is asked for and do it in a fork, its words where the client's go."""
+def _answer(client: socket.socket, word: bytes) -> None:
+    with client, contextlib.suppress(OSError):  # whoever asked may have been killed
+        client.sendall(word)
+
+
+def _receive(client: socket.socket) -> tuple[bytes, list[int]]:
+    """What is asked for, and where the client's words go."""
     head, words, *_ = socket.recv_fds(client, 8, 2)
     with client.makefile("rb") as stream:
-        request = stream.read(int.from_bytes(head, "big"))
+        return stream.read(int.from_bytes(head, "big")), words
+
+
+def _fork(request: bytes, words: list[int]) -> int:
     pid = os.fork()
     if pid:
-        for handle in words:
-            os.close(handle)
         return pid
     die_with_parent()
     code = 1
@@ -161,7 +183,7 @@ def _fork(client: socket.socket) -> int:
         for place, handle in enumerate(words, 1):
             os.dup2(handle, place)
         work, arguments = pickle.loads(request)
-        getattr(importlib.import_module("pauc_core.suite.job_work"), work)(**arguments)
+        _do_here(work, **arguments)
         code = 0
     except SystemExit as left:
         code = int(left.code not in (0, None))
