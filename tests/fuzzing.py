@@ -397,7 +397,10 @@ def run_metric(case: tuple[Any, ...], sandbox: Path) -> None:
 FILES = tuple(
     f"config/{name}.yaml" for name in ("methods", "experiments", "scales/default", "datasets")
 )
-CATALOGUE = {name: yaml.safe_load((ROOT / name).read_text()) for name in FILES}
+CATALOGUE = {
+    str(path.relative_to(ROOT)): yaml.safe_load(path.read_text())
+    for path in ROOT.glob("config/**/*.yaml")
+}
 VALUE = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-3, 10**6), st.floats(), HOSTILE,
               st.sampled_from(["pauc", "digits", "agd_sbcd", "nih@D1", "os:system"])),

@@ -430,6 +430,15 @@ def test_a_method_with_a_budget_of_its_own_is_looked_at_all_along_it():
     assert run_of(suite, experiment, "gen-a9a", "agd_sbcd_sorr").looks[-1] == experiment.epochs
 
 
+def test_a_control_is_chosen_on_validation_alone():
+    suite = load(ROOT, {**GIVEN, "scale": "open"})
+    given = (suite, suite.experiments["race-open"], "a9a")
+    assert run_of(*given, "agd_sbcd").choices == ("validation", "objective")
+    control = run_of(*given, "logistic_regression")
+    assert control.tuned
+    assert control.choices == ("validation",)
+
+
 def test_a_trial_is_looked_at_where_its_run_is(tree):
     suite = load(tree, GIVEN)
     experiment = suite.experiments["race-gen"]

@@ -246,7 +246,7 @@ def test_comparison_file_has_its_columns(real: Path, tmp_path: Path) -> None:
 
 
 def test_an_unknown_scale_and_an_empty_folder_are_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="expected one of default, open, paper, full"):
+    with pytest.raises(ReportError, match="expected one of default, open, smoke, paper, full"):
         load_reports(REPORTS, "tiny")
     with pytest.raises(ReportError, match=r"no summaries\.parquet"):
         load_collected(tmp_path)

@@ -244,12 +244,12 @@ def at_ends(trials: pd.DataFrame) -> tuple[int, int]:
     tried = pd.DataFrame([json.loads(text) for text in trials.params])
     numbers = tried.select_dtypes("number")
     chosen = numbers[trials.chosen.to_numpy(dtype=bool)]
-    varied = [name for name in numbers if numbers[name].nunique() > 2]
     if chosen.empty:
         return 0, 0
-    value = chosen.iloc[0]
-    ends = [value[name] in (numbers[name].min(), numbers[name].max()) for name in varied]
-    return sum(ends), len(ends)
+    varied = numbers.loc[:, numbers.nunique() > 2]
+    value = chosen[varied.columns].iloc[0]
+    ends = (value == varied.min()) | (value == varied.max())
+    return int(ends.sum()), len(ends)
 
 
 def _solved(rows: pd.DataFrame) -> Cell:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pauc_core.suite.reduced import reduce_datasets, reduce_experiments
+from pauc_core.suite.references import check_dataset, check_entry, check_ranges, check_scale
 from pauc_core.suite.report_settings import check_reports, shown_datasets
 from pauc_core.suite.yaml_files import ConfigurationError, check_schema, read_mapping, unknown
 
@@ -154,7 +154,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     ranges = schemas / "hyperparameters.schema.yaml"
     for name, line in methods.items():
         grid = _stages(line.get("grid", {}))
-        _check_ranges(line.get("params", {}), grid, ranges, "methods.yaml", name)
+        check_ranges(line.get("params", {}), grid, ranges, "methods.yaml", name)
     catalogue = _inherit(read_mapping(root / "config/experiments.yaml"))
     check_schema(catalogue, schemas / "experiments.schema.yaml", "config/experiments.yaml")
     _invite(catalogue, methods)
@@ -169,7 +169,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
             if key in entry and not isinstance(entry[key], list):
                 entry[key] = [entry[key]]
     for name, entry in catalogue.items():
-        _check_entry(name, entry, methods, datasets)
+        check_entry(name, entry, methods, datasets)
     scales = sorted(path.stem for path in (root / "config/scales").glob("*.yaml"))
     if settings["scale"] not in scales:
         raise unknown("config/config.yaml", "scale", settings["scale"], scales)
@@ -177,11 +177,13 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     check_schema(reports, schemas / "reports.schema.yaml", "config/reports.yaml")
     check_reports(reports, methods=methods, experiments=catalogue, scales=scales)
     for key, reference in shown_datasets(reports):
-        _check_dataset("config/reports.yaml", key, reference, datasets)
-    for other in scales:
-        _check_scale(f"config/scales/{other}.yaml", root, catalogue)
+        check_dataset("config/reports.yaml", key, reference, datasets)
+    overlays = {name: read_mapping(root / f"config/scales/{name}.yaml") for name in scales}
+    for name, other in overlays.items():
+        place = f"config/scales/{name}.yaml"
+        check_scale(place, other, schemas / "scale.schema.yaml", catalogue)
     place = f"config/scales/{settings['scale']}.yaml"
-    overlay = read_mapping(root / place)
+    overlay = overlays[settings["scale"]]
     if overlay["scale"] != settings["scale"]:
         raise ConfigurationError(
             f"{place}: key scale: expected {settings['scale']!r} like the file's name, "
@@ -191,7 +193,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
     if "like" in overlay:
         if overlay["like"] not in scales:
             raise unknown(place, "like", overlay["like"], scales)
-        whole = read_mapping(root / f"config/scales/{overlay['like']}.yaml")
+        whole = overlays[overlay["like"]]
         budgets, catalogue = reduce_experiments(overlay, whole, catalogue, place)
         mirror = settings.get("mirror") or os.environ.get("PAUC_MIRROR")
         datasets = reduce_datasets(datasets, overlay, Path(settings["raw"]), mirror)
@@ -205,7 +207,7 @@ def load(root: str | Path, settings: Mapping[str, Any]) -> Suite:
         experiments[name] = _experiment(name, catalogue[name], budget, datasets, place)
         for method in (*budget.get("params", {}), *budget.get("grids", {})):
             params, grid = (budget.get(key, {}).get(method, {}) for key in ("params", "grids"))
-            _check_ranges(params, _stages(grid), ranges, f"scales/{settings['scale']}.yaml", method)
+            check_ranges(params, _stages(grid), ranges, f"scales/{settings['scale']}.yaml", method)
     return Suite(
         settings=settings,
         scale=overlay["scale"],
@@ -243,57 +245,11 @@ def _experiment(
             if method not in entry["methods"]:
                 raise unknown(place, f"experiments.{name}.{key}", method, entry["methods"])
     if "tune_on" in budget:
-        _check_dataset(place, f"experiments.{name}.tune_on", budget["tune_on"], datasets)
+        check_dataset(place, f"experiments.{name}.tune_on", budget["tune_on"], datasets)
     merged = {**entry, **budget}
     merged["datasets"], merged["methods"] = tuple(entry["datasets"]), tuple(entry["methods"])
     merged["seeds"] = tuple(budget["seeds"])
     return Experiment(name=name, **merged)
-
-
-def _check_entry(
-    name: str, entry: Mapping[str, Any], methods: Mapping[str, Any], datasets: Mapping[str, Any]
-) -> None:
-    """Raise what an experiment of any scale names that is not there."""
-    place = "config/experiments.yaml"
-    for method in entry["methods"]:
-        if method not in methods:
-            raise unknown(place, f"{name}.methods", method, methods)
-    for reference in entry["datasets"]:
-        _check_dataset(place, f"{name}.datasets", reference, datasets)
-    _check_band(place, name, entry["band"])
-    if "league" in entry and set(entry["band"]) != {"fpr_low", "fpr_high"}:
-        raise ConfigurationError(
-            f"{place}: {name}.league: expected a band of rates in a league, fpr_low and fpr_high; "
-            f"got {dict(entry['band'])}."
-        )
-
-
-def _check_scale(place: str, root: Path, catalogue: Mapping[str, Any]) -> None:
-    """Raise what any scale names that is not there, be it the one that is run or not."""
-    overlay = read_mapping(root / place)
-    check_schema(overlay, root / "workflow/schemas/scale.schema.yaml", place)
-    for name in overlay.get("experiments", {}):
-        if name not in catalogue:
-            raise unknown(place, "experiments", name, catalogue)
-
-
-def _check_dataset(place: str, key: str, reference: str, datasets: Mapping[str, Any]) -> None:
-    base, _, task = reference.partition("@")
-    if base not in datasets:
-        raise unknown(place, key, base, datasets)
-    tasks = _tasks(datasets, base)
-    if (task or tasks) and task not in tasks:
-        raise unknown(place, f"{key}: task of {base}", task, tasks)
-
-
-def _check_ranges(
-    params: Mapping[str, Any], stages: list[Grid], ranges: Path, file: str, method: str
-) -> None:
-    """Raise a hyper-parameter, fixed or of a grid, that lies outside its range."""
-    check_schema(params, ranges, f"config/{file}: {method}.params")
-    for name, values in ((name, values) for grid in stages for name, values in grid.items()):
-        for value in values:
-            check_schema({name: value}, ranges, f"config/{file}: {method}.grid")
 
 
 def _stages(grid: Grid | list[Grid]) -> list[Grid]:
@@ -302,26 +258,6 @@ def _stages(grid: Grid | list[Grid]) -> list[Grid]:
 
 def _without(entry: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name != key}
-
-
-def _tasks(datasets: Mapping[str, Any], base: str) -> list[str]:
-    entry = datasets[base]
-    if "of" in entry:
-        return _tasks(datasets, entry["of"])
-    return list(entry.get("task_titles", []))
-
-
-def _check_band(place: str, name: str, band: Mapping[str, float]) -> None:
-    if set(band) == {"fpr_low", "fpr_high"}:
-        low, high, keys = band["fpr_low"], band["fpr_high"], "fpr_low < fpr_high"
-    elif set(band) == {"m", "n"}:
-        low, high, keys = band["m"], band["n"], "m < n"
-    else:
-        raise ConfigurationError(
-            f"{place}: {name}.band: expected fpr_low and fpr_high, or m and n; got {dict(band)}."
-        )
-    if not low < high or math.isnan(low):
-        raise ConfigurationError(f"{place}: {name}.band: expected {keys}; got {low} and {high}.")
 
 
 def _inherit(catalogue: dict[str, Any]) -> dict[str, Any]:
