@@ -18,6 +18,8 @@ def result_digests(results: Path) -> dict[str, str]:
     found = {}
     for path in sorted(results.rglob("*")):
         name = str(path.relative_to(results))
+        if ".logs/" in name:  # what a tuning goes on from after a cut
+            continue
         if name.startswith(("runs/", "tuned/", "data/")) and (content := _content(path)):
             found[name] = hashlib.sha256(content).hexdigest()
     return found
