@@ -19,6 +19,7 @@ from pauc_core.models.scaled_rows import ScaledRows
 from pauc_core.own_data.classifier import PENALTIES, SURROGATES, PartialAUCClassifier
 from pauc_core.own_data.search import Plan, search
 from pauc_core.solver import Budget, Outcome, Part, solve
+from pauc_core.solver.path import Training
 from pauc_core.suite.configuration import load
 from tests.problems import linear_parts, linear_problem
 from tests.test_configuration import ROOT
@@ -54,12 +55,12 @@ def test_the_path_fits_and_chooses_what_the_classifiers_search_does():
         class_weights=(1.0, 1.0),
         **LIMITS,
     )
-    found = search(plain, train.y[both], [held], problem.band, plan, 1, lambda: None)
-    assert [c.penalty for c in found.candidates] == state.penalties
+    everything = Training(plain, train.y[both], np.ones(len(both), dtype=bool), *problem.band)
+    found = search(everything, [held], plan, 1, lambda: None)
+    assert [c.penalty for c in plan.candidates] == state.penalties
     assert state.chosen == found.chosen
-    np.testing.assert_allclose(
-        [one["value"] for one in state.seen], [one.value for one in found.seen], atol=5e-3
-    )
+    seen = [one["value"] for one in state.seen]
+    np.testing.assert_allclose(seen, found.table["pauc"], atol=5e-3)
     np.testing.assert_allclose(
         state.fits[state.chosen], found.fold_weights[0], rtol=1e-2, atol=1e-2
     )

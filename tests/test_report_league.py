@@ -357,6 +357,21 @@ def test_better_and_worse_are_counted_where_they_are_told_apart(joined):
         assert (made.cells[-2].mean, made.cells[-1].mean) == wanted, names
 
 
+def test_trees_that_part_the_classes_make_no_task_separable(joined):
+    _, report = joined
+    s = report.collected.summaries
+
+    def regimes(method: str) -> set[bool]:
+        """With a training pAUC of 1 for one method alone."""
+        perfect = s.method == method
+        ends = s.assign(last_pauc_train=perfect.astype(float), last_objective=1.0)
+        collected = dataclasses.replace(report.collected, summaries=ends)
+        return {"separable" in task.regime for task in league(collected, report.reports)}
+
+    assert regimes("boosted_trees") == {False}
+    assert regimes("exact_lbfgs") == {True}
+
+
 def test_without_a_league_nothing_is_shown(tmp_path):
     folder = write_collected(tmp_path / "collected", seeds=1)
     report = build_report(folder, ROOT / "reference", ROOT / "config/reports.yaml")

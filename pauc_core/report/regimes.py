@@ -52,7 +52,9 @@ def facts(
     found = math.nan if entry is None or not tested else float(entry["test_positives"])
     width_of = (runs.test_high.astype(float) - runs.test_low.astype(float)).mean()
     limits = reports.regimes
-    separable = _separable(s[s.dataset == dataset], limits)
+    # What is not ranked is no model of the experiment's kind: trees part what no line does.
+    models = s[(s.dataset == dataset) & ~s.method.isin(reports.unranked)]
+    separable = _separable(models, limits)
     kinds = {
         SEPARABLE: separable,
         SMALL: found < limits["small_test_positives"],
