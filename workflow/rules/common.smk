@@ -7,7 +7,7 @@ from pathlib import Path
 # Snakemake puts the Snakefile's folder first on this process's path but last on a script's, where an
 # installed pauc_core would come before the one whose digests are taken here, and guests would be
 # found by grace. A job on a cluster reads this file too.
-ROOT = Path(str(workflow.current_basedir)).resolve().parents[1]
+ROOT = Path(str(workflow.current_basedir)).parents[1]
 given = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
 os.environ.update(PYTHONPATH=os.pathsep.join(given))
 
