@@ -52,7 +52,7 @@ class Undisturbed:
         self.digests = result_digests(self.results)
 
     def copy(self, name: str, *, results: bool) -> Path:
-        left_out = () if results else ("results", ".snakemake", "raw")
+        left_out = ("served",) if results else ("results", ".snakemake", "raw")  # sockets
         target = self.folder / name
         shutil.copytree(self.project, target, ignore=shutil.ignore_patterns(*left_out))
         return target

@@ -54,7 +54,12 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     }.items():
         columns = np.column_stack([x, y, np.arange(len(y)) // 4])[rows]
         np.savetxt(f"{name}.csv", columns, delimiter=",", header="a,b,c,d,y,patient", comments="")
+    unlabelled = np.column_stack([x, np.arange(len(y)) // 4])[600:]
+    np.savetxt("new.csv", unlabelled, delimiter=",", header="a,b,c,d,patient", comments="")
     first, second = (x[600:] @ rng.random(4) for _ in range(2))
+    for name, scores in (("a", first), ("b", second)):
+        columns = np.column_stack([scores, y[600:]])
+        np.savetxt(f"{name}.csv", columns, delimiter=",", header="score,y", comments="")
     return {
         "__name__": "page", "X": x, "y": y.astype(int), "X_train": x[:600], "y_train": y[:600],
         "X_test": x[600:], "y_test": y[600:], "scores": first, "scores_new": first,

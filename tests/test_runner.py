@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -179,6 +180,11 @@ def test_a_machine_that_fails_under_a_warm_job_is_raised():
 
     with pytest.raises(MachineError, match="SIGKILL"):
         run_warmed(lambda: None, stopped, seconds=10, memory_mb=4000)
+
+
+def test_a_job_that_takes_too_much_to_be_warm_starts_its_runs_cold():
+    slow = partial(time.sleep, 5)
+    assert run_warmed(slow, os.getpid, seconds=10, memory_mb=1) == os.getpid()
 
 
 def test_children_of_a_warm_job_start_warm():

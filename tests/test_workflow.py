@@ -282,7 +282,7 @@ def test_a_mistake_stops_before_any_job(smoke):
 
 def test_a_failed_attempt_leaves_what_stood_and_ends_with_its_reason(smoke, tmp_path):
     project = tmp_path / "project"
-    shutil.copytree(smoke, project)
+    shutil.copytree(smoke, project, ignore=shutil.ignore_patterns("served"))  # sockets
     results = project / "results/default"
     shown = [*results.glob("tables/*"), *results.glob("figures/*"), results / "report/index.html"]
     before = {path: path.read_bytes() for path in shown}

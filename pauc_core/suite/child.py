@@ -126,7 +126,8 @@ def run_warmed(
     while not here.poll() and report is None and time.monotonic() < end:
         wait_for([here, child.process.sentinel], POLL_SECONDS)
         report = child.poll()
-    if not here.poll():
+    too_much = report is not None and child.peak > memory_mb  # as it was about to be warm
+    if not here.poll() or too_much:
         child.process.kill()
         child.process.join()
         return work()
