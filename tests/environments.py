@@ -66,7 +66,9 @@ def python_for_others() -> tuple[str, str] | None:
     """A Python that every user may start, and the path to this one's packages; None without one."""
     packages = next((p for p in sys.path if p.endswith("site-packages")), "")
     for place in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        probe = [*AS_OTHER, place, "-c", "import numpy, snakemake"]
+        # What setpriv starts still has root's right to find files; what that starts has not.
+        again = "subprocess.check_call([sys.executable, '-V'])"
+        probe = [*AS_OTHER, place, "-c", f"import numpy, snakemake, subprocess, sys; {again}"]
         env = {"PYTHONPATH": packages, "PATH": os.environ["PATH"]}
         if (
             shutil.which(place)

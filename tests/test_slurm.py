@@ -20,8 +20,8 @@ from tests.slurm_here import NODES, NoCluster, cluster, job_count, job_nodes, pl
 from tests.test_workflow import ROOT, snakemake
 
 METHODS = ["agd_sbcd", "exact_lbfgs", "logistic_regression", "random_scores"]
-# prepare, tune, collect and report; fetch stays where the network is
-JOBS = 4 + len(METHODS)
+# prepare, tune (AGD-SBCD, logistic regression), collect, report; fetch stays where the network is
+JOBS = 5 + len(METHODS)
 COMMAND = [
     *(sys.executable, "-m", "pauc_core.suite.launch", "tables"),
     *("--workflow-profile", "profiles/slurm", "--jobs", "4"),
