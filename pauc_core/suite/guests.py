@@ -18,11 +18,11 @@ import pandas as pd
 
 from pauc_core.data.prepared import TEST, load_prepared
 from pauc_core.metrics import pauc
-from pauc_core.solver import Outcome, Part, Problem
+from pauc_core.solver import Outcome, Problem
 from pauc_core.solver.trace import COLUMNS
 from pauc_core.suite.columns import ColumnError
 from pauc_core.suite.guest_files import SCORES, TRACE, hand_over, read_scores, read_trace
-from pauc_core.suite.one_run import build_problem
+from pauc_core.suite.one_run import build_problem, counts
 from pauc_core.suite.programs import Ended, run_program
 from pauc_core.suite.run_spec import RunSpec
 
@@ -63,9 +63,9 @@ def run_guest(
             memory_mb=run.experiment.memory_mb,
         )
         place = f"{run.use}: seed {seed}"
-        counts = _counts(problem, test, prepared.checksum, prepared.meta["provenance"])
+        known = counts(problem, test, prepared)
         if ended.reason:
-            return {"trace": [], "scores": [], "summary": {**counts, **_failure(ended)}}
+            return {"trace": [], "scores": [], "summary": {**known, **_failure(ended)}}
         scores = read_scores(folder / SCORES, parts, place)
         trace = read_trace(folder / TRACE, place)
     finally:
@@ -84,29 +84,13 @@ def run_guest(
             if part is not None
         ],
         "summary": {
-            **counts,
+            **known,
             "outcome": Outcome.CONVERGED.value,
             "reason": "The program ended by itself.",
             **last,
             **numbers,
             **_spent(ended),
         },
-    }
-
-
-def _counts(problem: Problem, test: Part | None, checksum: str, provenance: str) -> dict[str, Any]:
-    (m, n), (low, high) = problem.ranks, problem.band
-    return {
-        "n_train_pos": len(problem.train.positives),
-        "n_train_neg": len(problem.train.negatives),
-        "n_valid": 0 if problem.valid is None else len(problem.valid),
-        "n_test": 0 if test is None else len(test),
-        "m": m,
-        "n": n,
-        "fpr_low": low,
-        "fpr_high": high,
-        "data_checksum": checksum,
-        "provenance": provenance,
     }
 
 

@@ -54,9 +54,17 @@ def run_one(
             watch=watch,
             keeper=keeper,
         )
-    m, n = problem.ranks
-    low, high = problem.band
-    counts = {
+    return {
+        "trace": list(result.trace),
+        "scores": _scores(result.best, problem.valid, test),
+        "summary": {**counts(problem, test, prepared), **_numbers(result)},
+    }
+
+
+def counts(problem: Problem, test: Part | None, prepared: Prepared) -> dict[str, Any]:
+    """What a summary says of the problem: its rows, its band and its data."""
+    (m, n), (low, high) = problem.ranks, problem.band
+    return {
         "n_train_pos": len(problem.train.positives),
         "n_train_neg": len(problem.train.negatives),
         "n_valid": 0 if problem.valid is None else len(problem.valid),
@@ -68,11 +76,6 @@ def run_one(
         "look_rows": len(problem.looked),
         "data_checksum": prepared.checksum,
         "provenance": prepared.meta["provenance"],
-    }
-    return {
-        "trace": list(result.trace),
-        "scores": _scores(result.best, problem.valid, test),
-        "summary": {**counts, **_numbers(result)},
     }
 
 
