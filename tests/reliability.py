@@ -1,6 +1,6 @@
 """Faults, bad input, lying guests and hostile places, counted in one table: `make reliability`.
 
-``python -m tests.reliability [--parts NAME ...] FILE...`` measures the named parts, or every part
+``python -m tests.reliability FILE... [--parts NAME ...]`` measures the named parts, or every part
 that was not measured yet, keeps each in results/reliability/, and writes the table of all that is
 kept between the markers of each file that has them.
 """
