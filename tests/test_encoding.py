@@ -251,7 +251,9 @@ def test_a_column_without_values_is_left_out_and_named():
         Encoding.learn(table(a=[None] * 5), ["a"])
 
 
-@pytest.mark.parametrize("values", [[1.0, np.inf] * 150, ["1", "?", "inf"] * 100])
+@pytest.mark.parametrize(
+    "values", [[1.0, np.inf] * 150, ["1", "?", "inf"] * 100, [1, -(10**400)] * 150]
+)
 def test_infinite_values_are_refused_by_place(values):
     with pytest.raises(DataError, match=r"row [23], column 'a': an infinite value"):
         learn(values)

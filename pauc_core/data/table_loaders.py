@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from pauc_core.data.cells import as_floats
 from pauc_core.data.errors import DataError
 from pauc_core.data.libsvm_text import read_libsvm
 from pauc_core.data.loaded import Entry, Loaded, to_labels
@@ -106,7 +107,7 @@ def load_table(name: str, entry: Entry, raw_dir: Path) -> Loaded:
 
 def _later(column: pd.Series, share: float, path: Path) -> np.ndarray:
     """Parts of rows in time: the last `share` of them, none as early as the last one before."""
-    times = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    times = as_floats(column.to_numpy())
     if not np.isfinite(times).all():
         row = int(np.argmin(np.isfinite(times))) + 1
         raise DataError(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pauc_core.data.cells import as_floats
 from pauc_core.data.errors import DataError
 from pauc_core.own_data.tables import Table
 
@@ -81,7 +82,7 @@ def to_numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     if numeric and not isinstance(column.dtype, pd.CategoricalDtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan), np.zeros(0, dtype=bool)
     codes, values = coded(column)
-    numbers = np.append(_parsed(values), np.nan)
+    numbers = np.append(as_floats(values), np.nan)
     strange = np.append([_is_word(v, n) for v, n in zip(values, numbers[:-1], strict=True)], False)
     return numbers[codes], strange[codes].astype(bool)
 
@@ -126,7 +127,7 @@ def check_words(column: pd.Series, name: str) -> bool:
     """Whether words are numbers and cells for no value; refuse what is neither that nor words."""
     codes, values = coded(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
-    numbers = _parsed(values)
+    numbers = as_floats(values)
     number = ~np.isnan(numbers)
     strange = np.array([_is_word(v, n) for v, n in zip(values, numbers, strict=True)], dtype=bool)
     if number.any() and not strange.any():
@@ -165,11 +166,6 @@ def check_different(name: str, codes: np.ndarray, values: np.ndarray) -> None:
             f"holds identifiers or free text ({different} different values in {len(codes)} rows)",
             f"make numbers of {name!r}",
         )
-
-
-def _parsed(values: np.ndarray) -> np.ndarray:
-    numbers = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce")
-    return np.asarray(numbers, dtype=np.float64)
 
 
 def _is_word(value: Any, number: float) -> bool:

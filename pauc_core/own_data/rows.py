@@ -217,7 +217,7 @@ def _same(value: object, word: str) -> bool:
         return True
     try:
         return float(value) == float(word)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 
