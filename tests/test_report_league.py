@@ -303,6 +303,14 @@ def test_a_rival_of_one_line_is_in_the_profile_and_on_the_page(joined):
     page = (scale / "report/index.html").read_text()
     assert '<section id="league">' in page
     assert "Rival (trained for nothing)" in page
+    tasks, gains = report.league.tasks, pd.read_csv(scale / "tables/league_gains.csv")
+    won = [sum(task.standings[m].place in ("best", "tied") for task in tasks) for m in RAN]
+    assert f"({max(won)} of {len(tasks)} tasks)" in page
+    told = gains[gains.p_holm <= 0.05].gain
+    assert (
+        f"{(told > 0).sum()} of {len(gains)} comparisons and worse in {(told < 0).sum()};" in page
+    )
+    assert "Fastest most often:" in page
     json.dumps(payload, allow_nan=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from pauc_core.report.clock import Target, all_targets
@@ -9,6 +10,7 @@ from pauc_core.report.league import BEST, TIED, Standing, Task, band_label
 from pauc_core.report.league_tables import LeagueTables
 from pauc_core.report.payload import key_of, rounded
 from pauc_core.report.tables import blocks
+from pauc_core.report.verdicts import LEVEL
 
 STANDINGS = ("league", "league_networks")
 
@@ -25,7 +27,7 @@ def section(tables: LeagueTables) -> dict[str, Any] | None:
         "notes": list(dict.fromkeys(note for table in standings for note in table.notes)),
         "warnings": [warning for table in standings for warning in table.warnings],
         "others": [
-            {"table": table, "blocks": blocks(table)}
+            {"table": table, "blocks": blocks(table), "see": SEE[name](tables)}
             for name, table in made.items()
             if name not in STANDINGS
         ],
@@ -48,6 +50,7 @@ def _standings(tables: LeagueTables, kind: str) -> dict[str, Any]:
     unranked = tables.reports.unranked
     return {
         "kind": kind,
+        "see": _most(tables, tasks),
         "heads": [{"label": tables.label(m), "below": m in unranked} for m in methods],
         "rows": [
             {
@@ -60,6 +63,44 @@ def _standings(tables: LeagueTables, kind: str) -> dict[str, Any]:
             for task in tasks
         ],
     }
+
+
+def _most(tables: LeagueTables, tasks: list[Task]) -> str:
+    """Who is most often the best or tied with it."""
+    won = Counter(
+        s.method for task in tasks for s in task.standings.values() if s.place in (BEST, TIED)
+    )
+    most = max(won.values(), default=0)
+    who = ", ".join(tables.label(m) for m in tables.methods(tasks) if most and won[m] == most)
+    count = f"{most} of {len(tasks)} tasks"
+    return f"Best, or not to be told from it, most often: {who or 'nobody'} ({count})."
+
+
+def _worth(tables: LeagueTables) -> str:
+    """How often training for the band that is scored on pays."""
+    pairs = [(row.gains[o][0], row.p_holm[o]) for row in tables.worth for o in row.gains]
+    told = [gain for gain, p in pairs if p <= 1 - LEVEL]
+    better = sum(gain > 0 for gain in told)
+    return (
+        f"Training for the band that is scored on is better than training for another one in "
+        f"{better} of {len(pairs)} comparisons and worse in {len(told) - better}; the rest is "
+        "undecided."
+    )
+
+
+def _quickest(tables: LeagueTables) -> str:
+    """Who is most often the fastest to a target."""
+    times = tables.times
+    first = Counter(times.method[times.factor == 1.0])
+    solved = times[times.factor == 1.0].groupby(["experiment", "dataset", "measure", "target"])
+    most = max(first.values(), default=0)
+    who = ", ".join(
+        tables.label(m) for m in tables.methods(tables.tasks) if most and first[m] == most
+    )
+    return f"Fastest most often: {who or 'nobody'} ({most} of {solved.ngroups} tasks and targets)."
+
+
+SEE = {"league_bands": _worth, "league_time": _quickest}
 
 
 def _cell(task: Task, standing: Standing) -> dict[str, Any]:
