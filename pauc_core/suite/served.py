@@ -4,8 +4,9 @@ A job's own process hands its work over, waits for it and ends as it ended; what
 is little. The first job of a run starts the server, for linear models or for networks; it ends with
 the run, as it carries its mark (see lifetime.py). A job that is killed closes its connection, and
 its work is ended; the work ends with the server. A server whose code has been edited since does
-nothing more. Without the mark, on a cluster say, and for
-experiments with several threads, whose libraries must be loaded for them, a job does its own work.
+nothing more. Without the mark, on a cluster say, and for experiments with several threads, whose
+libraries must be loaded for them, a job does its own work. Requests are pickled: they come through
+a socket in a folder that only this user may enter.
 """
 
 from __future__ import annotations
