@@ -49,6 +49,7 @@ class Experiment:
     tune_on: str | None = None
     tune_cores: int = 2
     league: str | None = None
+    training_claims: bool = True
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     grids: dict[str, Grid | list[Grid]] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ from pauc_core.suite.configuration import Experiment, Grid, Suite
 # Fields of an experiment that are about its other runs, or that a specification holds resolved.
 NOT_OF_ONE_RUN = (
     "title", "track", "datasets", "methods", "seeds", "seeds_per_job", "epochs", "looks", "params",
-    "grids", "tune", "tune_epochs", "tune_on", "tune_cores", "league",
+    "grids", "tune", "tune_epochs", "tune_on", "tune_cores", "league", "training_claims",
 )  # fmt: skip
 
 
@@ -58,10 +58,11 @@ def run_of(suite: Suite, experiment: Experiment, dataset: str, method: str) -> R
     line = suite.methods[method]
     budget = line.get("budget", {"epochs": experiment.epochs})
     tuned = suite.tuned(experiment, method)
-    # Networks would take twice their hours, SoRR is chosen by the objective as it is, and a control
-    # has one of its own.
-    compared = experiment.model == "linear" and experiment.goal == "pauc"
-    both = tuned and compared and not line.get("control", False)
+    # Networks would take twice their hours, SoRR is chosen by the objective as it is, and neither a
+    # control nor a guest is among those that the paper compares in training.
+    compared = experiment.training_claims and experiment.model == "linear"
+    both = tuned and compared and experiment.goal == "pauc"
+    both = both and not (line.get("control", False) or "joins" in line)
     return RunSpec(
         experiment=experiment,
         dataset=dataset,
