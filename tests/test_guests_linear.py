@@ -116,7 +116,7 @@ def test_balanced_logistic_regression_is_scikit_learns():
 
 def trees_result(problem, **params):
     return solve(
-        BoostedTrees(**{"rounds": 200, "patience": 5, **params}),
+        BoostedTrees(**{"rounds": 200, "patience": 5, "lr": 0.3, "max_depth": 6, **params}),
         problem,
         Budget(epochs=1e4),
         [],
@@ -124,11 +124,14 @@ def trees_result(problem, **params):
     )
 
 
-def test_trees_stop_where_the_log_loss_of_validation_does():
+@pytest.mark.parametrize(("lr", "max_depth"), [(0.3, 6), (0.1, 2)])
+def test_trees_stop_where_the_log_loss_of_validation_does(lr, max_depth):
     problem, test = linear_problem()
-    result = trees_result(problem)
+    result = trees_result(problem, lr=lr, max_depth=max_depth)
     train, valid = problem.train, problem.valid
-    reference = xgboost.XGBClassifier(n_estimators=200, early_stopping_rounds=5, n_jobs=1)
+    reference = xgboost.XGBClassifier(
+        n_estimators=200, early_stopping_rounds=5, n_jobs=1, learning_rate=lr, max_depth=max_depth
+    )
     reference.fit(
         train.x[train.rows],
         train.labels,
