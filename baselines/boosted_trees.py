@@ -38,8 +38,9 @@ class BoostedTrees:
     """XGBoost in one step, on the unscaled rows; an epoch is one round.
 
     ``lr`` and ``max_depth`` are what is tuned (0.3 and 6 are its defaults: on few positives that
-    rate stops after a handful of rounds and ranks worse than a linear model). It stops when the log loss of the validation rows has not fallen for ``patience`` rounds and
-    keeps the trees up to the best; without validation rows it grows all ``rounds``.
+    rate stops after a handful of rounds and ranks worse than a linear model). It stops when the
+    log loss of the validation rows has not fallen for ``patience`` rounds and keeps the trees up
+    to the best; without validation rows it grows all ``rounds``.
     """
 
     rounds: int

@@ -112,7 +112,10 @@ def write_collected(
     made = {"commit": "0" * 12, "versions": {"torch": "2.13.0"}, "machine": {"cores": 2}}
     meta = {
         "scale": scale, "command": "make reproduce",
-        "experiments": dict.fromkeys(experiments(scale), made),
+        "experiments": {
+            name: [{**made, "cells": sorted(f"{d}/{m}" for d in datasets for m in methods)}]
+            for name, (datasets, methods) in experiments(scale).items()
+        },
     }  # fmt: skip
     made_frames = {
         name: make_frame(name, pd.DataFrame(rows), "made up") for name, rows in frames.items()

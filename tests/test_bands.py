@@ -15,7 +15,7 @@ from pauc_core.suite.bands import OnBands
 from pauc_core.suite.collect import collect
 from pauc_core.suite.evidence import SeedResult, alone, compare, record
 from pauc_core.suite.frames import read_frames
-from pauc_core.suite.publish import merge
+from pauc_core.suite.merging import merge
 from pauc_core.suite.runner import run_seeds
 from tests.test_runner import EXPERIMENT, data, spec  # noqa: F401
 
@@ -133,3 +133,28 @@ def test_what_is_compared_with_a_replaced_experiment_is_replaced_too(data, tmp_p
     # The other half of each comparison was not at hand.
     assert frames["across"].empty
     assert not frames["bands"].duplicated(["experiment", "fpr_low"]).any()
+
+
+def of_methods(tmp_path, data, names):  # noqa: F811
+    """Collected frames of runs of the named methods, which differ in their seeds' scores."""
+    scale, paths = tmp_path / "scale", []
+    for name in names:
+        out = scale / f"runs/e/tiny/{name}/seeds-0-1"
+        run = dataclasses.replace(spec(), method=name, params={})
+        run_seeds(run, {}, [0, 1], data, out)
+        paths.append(out / "summary.jsonl")
+    folder = scale / f"collected-{'-'.join(names)}"
+    collect(paths, [], [], folder, scale="default", settings={}, root=tmp_path, leagues={})
+    return folder
+
+
+def test_methods_that_were_published_apart_are_compared_all_the_same(data, tmp_path):  # noqa: F811
+    published, recorded = tmp_path / "published", ["e"]
+    merge(of_methods(tmp_path, data, ["m", "k"]), published, recorded=recorded)
+    merge(of_methods(tmp_path, data, ["j"]), published, recorded=recorded)
+    apart = read_frames(published)[0]["pairwise"]
+    together = read_frames(of_methods(tmp_path, data, ["j", "k", "m"]))[0]["pairwise"]
+    assert apart[["method", "rival"]].to_numpy().tolist() == [["j", "k"], ["j", "m"], ["k", "m"]]
+    assert len(set(together["standard_error"])) == 3
+    for name in ("difference", "standard_error", "df", "rows_share"):
+        np.testing.assert_allclose(apart[name], together[name], rtol=1e-3)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -136,17 +137,14 @@ def test_what_a_linear_method_calls_is_in_its_digest(name):
 
 
 def test_published_lines_are_judged():
-    published = ROOT / "results/published/runs"
-    paths = sorted(published.glob("*/*/*/seeds-*/summary.jsonl"))
-    for path in (paths[0], paths[-1]):
-        line = json.loads(path.read_text().splitlines()[0])
+    published = pd.read_parquet(ROOT / "results/published/collected/summaries.parquet")
+    for line in published.iloc[[0, -1]].to_dict("records"):
         assert is_stale({**line, "code_digest": "of other code"})
-        present = run_digest(
-            line["use"], model=line["model"], params=line["params"], tuned=line["tuned"]
-        )
+        params = json.loads(line["params"])
+        present = run_digest(line["use"], model=line["model"], params=params, tuned=line["tuned"])
         assert not is_stale({**line, "code_digest": present})
-        # As it stands in a frame.
-        assert not is_stale({**line, "params": json.dumps(line["params"]), "code_digest": present})
+        # As it stands in a run's file.
+        assert not is_stale({**line, "params": params, "code_digest": present})
 
 
 def test_imports_are_followed_into_all_of_the_mathematics():

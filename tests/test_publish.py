@@ -13,8 +13,9 @@ from pauc_core.report.readme import BEGIN, END, findings, results
 from pauc_core.report.report import build_report, write_tables
 from pauc_core.suite.columns import FRAMES
 from pauc_core.suite.frames import VERSION, read_frames
+from pauc_core.suite.merging import merge
 from pauc_core.suite.provenance import is_stale, run_digest
-from pauc_core.suite.publish import mark_stale, merge
+from pauc_core.suite.publish import mark_stale
 from tests.collected_fixture import write_collected
 
 LINEAR = "linear-gen"
@@ -40,7 +41,9 @@ def only(folder: Path, experiment: str, **values: object) -> Path:
         frame = frame.assign(**(values if path.stem == "summaries" else {}))
         frame.to_parquet(path)
     meta = json.loads((folder / "meta.json").read_text())
-    meta["experiments"] = {experiment: {"commit": "later"}}
+    ran = pd.read_parquet(folder / "summaries.parquet")
+    cells = sorted(set(ran["dataset"] + "/" + ran["method"]))
+    meta["experiments"] = {experiment: [{"commit": "later", "cells": cells}]}
     (folder / "meta.json").write_text(json.dumps(meta))
     return folder
 
@@ -70,8 +73,54 @@ def test_an_experiment_is_replaced_whole(published: Path, tmp_path: Path) -> Non
     datasets = pd.read_parquet(published / "datasets.parquet")
     assert not datasets.duplicated(["dataset", "task"]).any()
     made = json.loads((published / "meta.json").read_text())["experiments"]
-    assert made[LINEAR] == {"commit": "later"}
-    assert made["mu-gen"]["commit"] == "0" * 12
+    assert [entry["commit"] for entry in made[LINEAR]] == ["later"]
+    assert [entry["commit"] for entry in made["mu-gen"]] == ["0" * 12]
+
+
+def leave(folder: Path, method: str) -> Path:
+    """Leave one method in collected frames."""
+    for path in folder.glob("*.parquet"):
+        frame = pd.read_parquet(path)
+        if "method" in frame:
+            frame[frame["method"] == method].to_parquet(path)
+    meta = json.loads((folder / "meta.json").read_text())
+    for entries in meta["experiments"].values():
+        entries[0]["cells"] = [c for c in entries[0]["cells"] if c.endswith(f"/{method}")]
+    (folder / "meta.json").write_text(json.dumps(meta))
+    return folder
+
+
+def test_an_experiment_that_was_run_in_pieces_keeps_its_former_methods(
+    published: Path, tmp_path: Path
+) -> None:
+    later = only(write_collected(tmp_path / "later", seeds=1), LINEAR, pauc_test=0.5)
+    before = pd.read_parquet(published / "summaries.parquet")
+    merge(leave(later, "agd_sbcd"), published)
+    after = pd.read_parquet(published / "summaries.parquet")
+    mine = (after["experiment"] == LINEAR) & (after["method"] == "agd_sbcd")
+    assert set(after[mine]["seed"]) == {0}
+    assert (after[mine]["pauc_test"] == 0.5).all()
+    there = (before["experiment"] == LINEAR) & (before["method"] == "agd_sbcd")
+    assert len(after[~mine]) == len(before[~there]) > 0
+    made = json.loads((published / "meta.json").read_text())["experiments"][LINEAR]
+    assert [entry["commit"] for entry in made] == ["0" * 12, "later"]
+    cells = [set(entry["cells"]) for entry in made]
+    assert not cells[0] & cells[1]
+    assert cells[0] | cells[1] == set(
+        (after["dataset"] + "/" + after["method"])[after["experiment"] == LINEAR]
+    )
+
+
+def test_what_the_configuration_has_no_more_goes(published: Path, tmp_path: Path) -> None:
+    before = pd.read_parquet(published / "summaries.parquet")
+    keys = ["experiment", "dataset", "method"]
+    wanted = set(before[before["method"] != "dca"][keys].itertuples(index=False, name=None))
+    later = only(write_collected(tmp_path / "later", seeds=1), LINEAR)
+    merge(leave(later, "agd_sbcd"), published, wanted=wanted)
+    for name in ("summaries", "traces", "roc", "trials"):
+        methods = set(pd.read_parquet(published / f"{name}.parquet")["method"])
+        assert "dca" not in methods
+        assert "agd_sbcd" in methods
 
 
 def test_what_is_stale_is_found_anew(published: Path, tmp_path: Path) -> None:

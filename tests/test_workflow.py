@@ -174,9 +174,9 @@ def test_a_run_is_explained_and_run_again_seed_by_seed(smoke):
 
 
 def test_a_published_run_is_explained_without_its_data(tmp_path):
-    run = "linear-nih/nih-features@D1/agd_sbcd"
-    folder = f"published/runs/{run}/seeds-0-4"
-    shutil.copytree(ROOT / "results" / folder, tmp_path / folder)
+    run, folder = "linear-nih/nih-features@D1/agd_sbcd", "published/collected"
+    (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(ROOT / "results" / folder / "summaries.parquet", tmp_path / folder)
     asked = (f"{run}/3", "--results", str(tmp_path))
     done = explain(ROOT, *asked, "--scale", "open")
     assert done.returncode == 1

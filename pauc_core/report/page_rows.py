@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -48,7 +49,7 @@ def experiment_rows(collected: Collected) -> list[dict[str, Any]]:
     made = collected.meta.get("experiments", {})
     rows = []
     for name, runs in collected.summaries.groupby("experiment"):
-        origin = made.get(name, {})
+        origins = made.get(name, [])
         seeds = sorted(set(runs.seed.astype(int)))
         rows.append({
             "name": name,
@@ -56,11 +57,20 @@ def experiment_rows(collected: Collected) -> list[dict[str, Any]]:
             "seeds": ", ".join(map(str, seeds)),
             "epochs": budgets.epochs(runs),
             "precision": ", ".join(budgets.precisions(runs)),
-            "commit": origin.get("commit", ""),
-            "machine": ", ".join(f"{k} {v}" for k, v in origin.get("machine", {}).items()),
-            "versions": ", ".join(f"{k} {v}" for k, v in origin.get("versions", {}).items()),
+            "commit": _each(origin["commit"] for origin in origins),
+            "machine": _each(_pairs(origin["machine"]) for origin in origins),
+            "versions": _each(_pairs(origin["versions"]) for origin in origins),
         })  # fmt: skip
     return rows
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _each(texts: Iterable[str]) -> str:
+    """Those that differ: an experiment may have been run in pieces."""
+    return "; ".join(dict.fromkeys(texts))
 
 
 def percent(share: float | None) -> str:

@@ -86,7 +86,10 @@ def collect(
         "scale": scale,
         "settings": {key: settings.get(key) for key in ("subset", "device")},
         "command": f"snakemake --cores all --config scale={scale}",
-        "experiments": dict.fromkeys(sorted(set(frames["summaries"]["experiment"])), made),
+        "experiments": {
+            str(name): [{**made, "cells": sorted(set(runs["dataset"] + "/" + runs["method"]))}]
+            for name, runs in frames["summaries"].groupby("experiment")
+        },
     }
     write_records(out / RECORDS, records)
     write_frames(out, frames, meta)

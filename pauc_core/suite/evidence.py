@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,8 @@ def pairwise(
 def write_records(folder: Path, records: Mapping[tuple[str, ...], Record]) -> None:
     """One .npz file an experiment, nothing pickled; what records share (their rows) lies in once.
 
-    ``keys`` lists each record's key and the numbers of its arrays.
+    ``keys`` lists each record's key and the numbers of its arrays. Influence values are kept to
+    three digits: half the bytes, and a standard error's third digit is beyond its own accuracy.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for experiment in dict.fromkeys(key[0] for key in records):
@@ -173,6 +174,7 @@ def write_records(folder: Path, records: Mapping[tuple[str, ...], Record]) -> No
             places = {}
             for name in Record.__dataclass_fields__:
                 array = getattr(records[key], name)
+                array = array.astype(np.float16) if name == "values" else array
                 content = (array.dtype.str, hashlib.sha256(array.tobytes()).digest())
                 places[name] = numbers.setdefault(content, len(numbers))
                 arrays[f"array-{places[name]}"] = array
@@ -184,7 +186,10 @@ def write_records(folder: Path, records: Mapping[tuple[str, ...], Record]) -> No
 def read_records(path: Path) -> dict[tuple[str, ...], Record]:
     """The records of one experiment."""
     with np.load(path, allow_pickle=False) as file:
-        return {
+        found = {
             tuple(key): Record(**{name: file[f"array-{n}"] for name, n in places.items()})
             for key, places in json.loads(str(file["keys"]))
         }
+    return {
+        key: replace(kept, values=kept.values.astype(np.float32)) for key, kept in found.items()
+    }

@@ -14,7 +14,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from pauc_core.solver.trace import MEASURES
+from pauc_core.suite.columns import COLUMNS, KEYS
 from pauc_core.suite.configuration import Suite, load
 from pauc_core.suite.guests import is_guest, run_guest
 from pauc_core.suite.one_run import run_one
@@ -34,13 +37,12 @@ def find(suite: Suite, name: str) -> list[dict[str, Any]]:
             f"The run {name!r} is not understood; expected experiment/dataset/method or "
             "experiment/dataset/method/seed."
         )
-    lines: list[dict[str, Any]] = []
-    for results in (Path(suite.results), Path(suite.results).with_name("published")):
-        lines = lines or [
-            {**json.loads(line), "path": str(path), "line": number}
-            for path in sorted(Path(results, "runs", *parts[:3]).glob("seeds-*/summary.jsonl"))
-            for number, line in enumerate(path.read_text().splitlines(), start=1)
-        ]
+    lines = [
+        {**json.loads(line), "path": f"{path}, line {number}"}
+        for path in sorted(Path(suite.results, "runs", *parts[:3]).glob("seeds-*/summary.jsonl"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+    ]
+    lines = lines or _published(Path(suite.results).with_name("published"), parts[:3])
     if len(parts) == 4:
         lines = [line for line in lines if str(line["seed"]) == parts[3]]
     if not lines:
@@ -53,6 +55,21 @@ def find(suite: Suite, name: str) -> list[dict[str, Any]]:
     return lines
 
 
+def _published(folder: Path, cell: list[str]) -> list[dict[str, Any]]:
+    """The summary lines of a published cell, as a run's file has them."""
+    path = folder / "collected" / "summaries.parquet"
+    if not path.is_file():
+        return []
+    frame = pd.read_parquet(path)
+    frame = frame[(frame[list(KEYS)] == cell).all(axis=1)].astype(object)
+    packed = [column.name for column in COLUMNS["summaries"] if column.kind == "json"]
+    lines: list[dict[str, Any]] = []
+    for row in frame.where(frame.notna(), None).to_dict("records"):
+        lines.append({str(name): value for name, value in row.items()})
+        lines[-1] |= {name: json.loads(row[name]) for name in packed} | {"path": str(path)}
+    return lines
+
+
 def explain(line: dict[str, Any]) -> str:
     """One summary line as text."""
     stale = " (the code has changed since)" if is_stale(line) else ""
@@ -61,7 +78,7 @@ def explain(line: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{line['experiment']}/{line['dataset']}/{line['method']}, seed {line['seed']}",
-            f"  written in       {line['path']}, line {line['line']}",
+            f"  written in       {line['path']}",
             f"  outcome          {line['outcome']}: {line['reason']}",
             *(f"  {key:<16} {value}" for key, value in numbers.items()),
             f"  hyper-parameters {json.dumps(line['params'], sort_keys=True)}"
