@@ -149,12 +149,26 @@ def of_methods(tmp_path, data, names):  # noqa: F811
 
 
 def test_methods_that_were_published_apart_are_compared_all_the_same(data, tmp_path):  # noqa: F811
-    published, recorded = tmp_path / "published", ["e"]
-    merge(of_methods(tmp_path, data, ["m", "k"]), published, recorded=recorded)
-    merge(of_methods(tmp_path, data, ["j"]), published, recorded=recorded)
+    published = tmp_path / "published"
+    merge(of_methods(tmp_path, data, ["m", "k"]), published)
+    merge(of_methods(tmp_path, data, ["j"]), published)
     apart = read_frames(published)[0]["pairwise"]
     together = read_frames(of_methods(tmp_path, data, ["j", "k", "m"]))[0]["pairwise"]
     assert apart[["method", "rival"]].to_numpy().tolist() == [["j", "k"], ["j", "m"], ["k", "m"]]
     assert len(set(together["standard_error"])) == 3
     for name in ("difference", "standard_error", "df", "rows_share"):
         np.testing.assert_allclose(apart[name], together[name], rtol=1e-3)
+
+
+def test_an_experiment_of_the_league_alone_keeps_what_its_tables_need(data, tmp_path):  # noqa: F811
+    fresh, published = gather(tmp_path, data, ["e", "e-low"]), tmp_path / "published"
+    merge(fresh, published, shown=["e"])
+    frames, whole = read_frames(published)[0], read_frames(fresh)[0]
+    assert set(frames["roc"].experiment) == {"e"}
+    traces = frames["traces"].set_index(["experiment", "seed", "step"])
+    wanted = whole["traces"].set_index(["experiment", "seed", "step"])
+    for name in ("seconds", "objective", "pauc_valid"):
+        np.testing.assert_allclose(traces[name], wanted[name], rtol=1e-6)
+    assert traces.loc["e"].pauc_train.notna().all()
+    assert traces.loc["e-low"].pauc_train.isna().all()
+    assert {path.stem for path in (published / "influence").iterdir()} == {"e"}

@@ -53,8 +53,19 @@ def write_frames(folder: Path, frames: Mapping[str, pd.DataFrame], meta: dict[st
         path = folder / f"{name}.parquet"
         check(name, frames[name].columns, path, every=True)
         with atomic_path(path) as temporary:
-            frames[name].reset_index(drop=True).to_parquet(temporary)
+            _write(frames[name].reset_index(drop=True), temporary)
     write_json(folder / "meta.json", {**meta, "frames": VERSION})
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    """As Parquet; numbers of single precision byte by byte, which packs them to half the size."""
+    single = list(frame.select_dtypes("float32").columns)
+    frame.to_parquet(
+        path,
+        compression="zstd",
+        use_dictionary=[name for name in frame.columns if name not in single],
+        column_encoding=dict.fromkeys(single, "BYTE_STREAM_SPLIT") or None,
+    )
 
 
 def read_frames(folder: Path) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:

@@ -21,9 +21,15 @@ from pauc_core.suite.frames import read_frames, write_frames
 
 Cell = tuple[str, str, str]  # experiment, dataset, method
 Records = dict[tuple[str, ...], Record]
+Frames = dict[str, pd.DataFrame]
 Made = dict[str, list[dict[str, Any]]]
 # What names the other side of a comparison, and the part of its cell that it stands for.
 OTHER_SIDE = {"rival_experiment": "experiment", "rival": "method"}
+# Every row's influence is kept for tasks with at most so many test rows; beyond, differences alone.
+MOST_ROWS = 30_000
+ROUNDED = ("traces", "roc", "trials")  # to single precision
+# Of an experiment that no table or figure but the league's shows: the columns of its traces.
+FOR_THE_CLOCK = (*RUN, "step", "epoch", "seconds", "objective", "pauc_valid")
 ORDER = (*RUN, "task", "trial", "step", "fpr", "fpr_low", "fpr_high", *OTHER_SIDE)
 
 
@@ -32,16 +38,19 @@ def merge(
     published: Path,
     *,
     wanted: Collection[Cell] | None = None,
-    recorded: Collection[str] = (),
+    shown: Collection[str] | None = None,
 ) -> None:
     """Put the cells of one collected folder into another.
 
     Of the cells that were published those stay that are not among the fresh ones and, if
-    ``wanted`` is given, are in it: what the configuration has no more goes. What the test rows said
-    is kept for the experiments in ``recorded``; there fresh cells are compared with those that
-    stay. Two scales do not mix.
+    ``wanted`` is given, are in it: what the configuration has no more goes. Experiments that are
+    not in ``shown`` are for the league alone and keep what its tables need; of the others it is
+    kept too what each test row said, and fresh cells are compared with those that stay. Two scales
+    do not mix.
     """
     frames, meta = read_frames(fresh)
+    shown = set(frames["summaries"]["experiment"]) if shown is None else shown
+    frames = _slim(frames, shown)
     stays: set[Cell] = set()
     if (published / "meta.json").exists():
         before, old = read_frames(published)
@@ -57,9 +66,23 @@ def merge(
             for name in FRAMES
         }
         meta = {**meta, "experiments": _made(old["experiments"], meta["experiments"], stays)}
-    mixed = _keep_records(fresh, published, recorded, stays)
+    mixed = _keep_records(fresh, published, shown, stays)
     frames["pairwise"] = _sorted([frames["pairwise"], pd.DataFrame(mixed)])
     write_frames(published, frames, meta)
+
+
+def _slim(frames: Frames, shown: Collection[str]) -> Frames:
+    """What is worth its bytes in a repository: looks to seven digits, and fewer of the league's."""
+    found = dict(frames)
+    found["roc"] = found["roc"][found["roc"]["experiment"].isin(shown)]
+    traces = found["traces"].copy()
+    others = [name for name in traces.columns if name not in FOR_THE_CLOCK]
+    traces.loc[~traces["experiment"].isin(shown), others] = np.nan
+    found["traces"] = traces
+    for name in ROUNDED:
+        numbers = found[name].select_dtypes("float64").columns
+        found[name] = found[name].astype(dict.fromkeys(numbers, np.float32))
+    return found
 
 
 def _staying(
@@ -111,14 +134,15 @@ def _made(old: Made, new: Made, stays: set[Cell]) -> Made:
 
 
 def _keep_records(
-    fresh: Path, published: Path, recorded: Collection[str], stays: set[Cell]
+    fresh: Path, published: Path, shown: Collection[str], stays: set[Cell]
 ) -> list[dict[str, Any]]:
     """Keep what test rows said; return the comparisons of a fresh cell with one that stays."""
     mixed: list[dict[str, Any]] = []
     for path in sorted((fresh / RECORDS).glob("*.npz")):
-        if path.stem not in recorded:
+        if path.stem not in shown:
             continue
         new, place = read_records(path), published / RECORDS / path.name
+        new = {key: record for key, record in new.items() if len(record.rows) <= MOST_ROWS}
         old = read_records(place) if place.is_file() else {}
         old = {key: record for key, record in old.items() if key[:3] in stays}
         write_records(published / RECORDS, dict(sorted((old | new).items())))
