@@ -16,6 +16,7 @@ from pauc_core.data.prepare import prepare
 from pauc_core.data.prepared import TEST, TRAIN
 from pauc_core.data.sources import fetch
 from pauc_core.data.splits import split
+from pauc_core.suite.collect import subjects
 
 
 def payments(tmp_path: Path, **columns: object) -> dict:
@@ -79,6 +80,9 @@ def test_equal_rows_stay_together(tmp_path):
         "expect": {"width": 6},
     }
     prepared = prepare("s", entry, tmp_path / "raw", tmp_path / "out")
+    assert subjects(prepared) is None, "of an interval they are draws of their own"
+    del prepared.meta["equal_rows"]
+    assert subjects(prepared) is prepared.group, "a patient's films are not"
     _, first = np.unique(x, axis=0, return_inverse=True)
     for a in range(300):
         same = first == first[a]

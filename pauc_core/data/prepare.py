@@ -67,7 +67,7 @@ def prepare(
         if loaded.group is None:
             raise DataError(f"{name}: its rows have no groups, so `folds:` cannot be drawn.")
         part = deal(loaded.group, loaded.y, entry["folds"])
-    kept = ("title", "licence", "task_titles")
+    kept = ("title", "licence", "task_titles", "equal_rows")
     more: dict[str, Any] = {key: entry[key] for key in kept if key in entry}
     return write_prepared(
         Path(out_dir),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pauc_core.data.prepared import load_prepared
+from pauc_core.data.prepared import Prepared, load_prepared
 from pauc_core.data.statistics import table
 from pauc_core.intervals import pauc_interval
 from pauc_core.metrics import roc_curve_points
@@ -48,7 +48,7 @@ def collect(
     records: dict[tuple[str, ...], Record] = {}
     league: dict[str, list[dict[str, Any]]] = {"bands": [], "across": []}
     prepared = {path.parent.name: load_prepared(path.parent) for path in sorted(datasets)}
-    groups = {name: data.group for name, data in prepared.items()}
+    groups = {name: subjects(data) for name, data in prepared.items()}
     # A method's runs on a dataset together: what every row says of every seed is kept no longer.
     for (dataset, method), paths in groupby(sorted(summaries, key=_place), lambda p: _place(p)[:2]):
         tested: dict[tuple[str, ...], list[SeedResult]] = {}
@@ -94,6 +94,15 @@ def collect(
     write_records(out / RECORDS, records)
     write_frames(out, frames, meta)
     print(f"collected {len(lines)} runs", file=sys.stderr)
+
+
+def subjects(data: Prepared) -> np.ndarray | None:
+    """Groups of rows that would be drawn together: a patient's films.
+
+    Equal rows are kept together by splits too, but each is a draw of its own; as one group a
+    fourth of w8a's test rows, which are all zero, would be a single draw.
+    """
+    return None if data.meta.get("equal_rows") else data.group
 
 
 def _place(path: Path) -> tuple[str, str, Path]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pauc_core.data.prepared import load_prepared
-from pauc_core.suite.collect import RECORDS, RUN
+from pauc_core.suite.collect import RECORDS, RUN, subjects
 from pauc_core.suite.columns import FRAMES, KEYS
 from pauc_core.suite.evidence import Record, pairwise, read_records, write_records
 from pauc_core.suite.frames import read_frames, write_frames
@@ -153,7 +153,8 @@ def _keep_records(
 def _mixed(old: Records, new: Records, data: Path) -> list[dict[str, Any]]:
     """Every pair of a former record and a fresh one on the same task."""
     stored = {key[1].partition("@")[0] for key in new}
-    groups = {name: load_prepared(data / name).group for name in stored if (data / name).is_dir()}
+    there = [name for name in stored if (data / name).is_dir()]
+    groups = {name: subjects(load_prepared(data / name)) for name in there}
     former = {key[:3] for key in old}
     return [
         row
