@@ -299,6 +299,10 @@ def test_values_lowest_in_training_objective_are_judged_first_where_they_were_ru
     assert gain[gain.scope == "D1"].verdict.tolist() == ["supported", "contradicted"]
     test = report.claims[report.claims.claim == BEST]
     assert test[test.scope == "all"].chosen_by.tolist() == ["validation", "objective"]
+    assert test[test.scope == "all"].check.tolist() == [False, True]
+    # Run with one rule's values alone, a set is judged by them, once.
+    race = gain[gain.experiment == "race-gen"]
+    assert set(zip(race.chosen_by, race.check, strict=True)) <= {("validation", False)}
     table = next(table for table in report.tables if table.name == "table1")
     first, second = table.rows[:2]
     assert second.label == "D1, values lowest in training objective"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pauc_core.report import seen
-from pauc_core.report.headlines import answer, overall
+from pauc_core.report.headlines import answer, headline, overall
 from pauc_core.report.layout import Cell, Row, Table
 from pauc_core.report.strips import Scale, scale_of, strip
 
@@ -72,7 +72,7 @@ def test_passing_the_rival_and_counts() -> None:
 def whole(claim: str, regime: str, verdict: str) -> dict[str, Any]:
     return {
         "claim": claim, "kind": "claim", "regime": regime, "verdict": verdict, "scope": "all",
-        "chosen_by": "validation",
+        "chosen_by": "validation", "check": False, "tally": "one task",
     }  # fmt: skip
 
 
@@ -91,6 +91,13 @@ def test_all_claims_in_one_sentence() -> None:
     assert overall(rows[2:]).startswith("None of the claims is supported")
     assert answer(rows[2:4]) == "Supported on other data; contradicted on generated data."
     assert answer([{**rows[4], "note": "moves by 0.1"}]) == "On other data it moves by 0.1."
+    check = {**whole("b", "other data", "undecided"), "check": True, "chosen_by": "objective"}
+    assert overall([*rows, check]) == told
+    assert answer([*rows[2:4], check]) == answer(rows[2:4])
+    assert headline([*rows[2:4], check]) == (
+        "Supported on other data (one task); contradicted on generated data (one task). "
+        "With values by objective instead: undecided on other data (one task)."
+    )
 
 
 def part(**values: Any) -> dict[str, Any]:

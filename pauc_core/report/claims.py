@@ -37,10 +37,10 @@ from pauc_core.report.verdicts import (
 COLUMNS = [
     "claim", "kind", "regime", "scope", "rival", "verdict", "quantity", "value", "value_before",
     "low", "high", "limit", "ours", "theirs", "standard_error", "df", "seeds_share", "rows_share",
-    "basis", "n", "p_value", "p_holm", "smallest_shown", "chosen_by", "data", "measured_on",
-    "experiment", "method", "rival_method", "rows", "rows_per_column", "prevalence", "separable",
-    "test_positives", "test_standard_error", "paper_ours", "paper_theirs", "paper_value",
-    "paper_meets", "statement", "place", "note", "headline",
+    "basis", "n", "p_value", "p_holm", "smallest_shown", "chosen_by", "check", "data",
+    "measured_on", "experiment", "method", "rival_method", "rows", "rows_per_column", "prevalence",
+    "separable", "test_positives", "test_standard_error", "paper_ours", "paper_theirs",
+    "paper_value", "paper_meets", "statement", "place", "note", "headline",
 ]  # fmt: skip
 
 
@@ -55,34 +55,36 @@ class Judge:
     def claim(self, claim: dict[str, Any]) -> list[dict[str, Any]]:
         """For each regime the claim as a whole, then each task and rival in it."""
         rows: list[dict[str, Any]] = []
-        for chosen_by in self._choices(claim):
-            tasks = self._tasks(claim, chosen_by)
+        for check in (False, True):
+            tasks = [{"check": check, **row} for row in self._tasks(claim, check=check)]
             for regime in sorted({row["regime"] for row in tasks}, key=order):
                 here = [row for row in tasks if row["regime"] == regime]
-                rows += [self._whole(claim, regime, here), *here]
+                rows += [{"check": check, **self._whole(claim, regime, here)}, *here]
         said = {"headline": headline([row for row in rows if row["scope"] == "all"])}
         known = {key: claim[key] for key in ("kind", "statement", "place")}
         return [{"claim": claim["name"], **known, **said, **row} for row in rows]
 
-    def _choices(self, claim: dict[str, Any]) -> list[str]:
-        """The rule of choice that the claim names first; the other one too, where it was run."""
-        named = claim.get("chosen_by", VALIDATION)
-        sources = [self.reports.sources[n] for n in claim["sources"] if n in self.reports.sources]
-        if not any(self.collected.both_ways(source.experiment) for source in sources):
-            return [VALIDATION]
-        return [named, *({VALIDATION, OBJECTIVE} - {named})]
+    def _tasks(self, claim: dict[str, Any], *, check: bool) -> list[dict[str, Any]]:
+        """Each task and rival with the values of the rule that the claim names.
 
-    def _tasks(self, claim: dict[str, Any], chosen_by: str) -> list[dict[str, Any]]:
+        Where only one rule's values were run, with those. A check is the same with the other
+        rule's, on the tasks that were run with both.
+        """
+        named = claim.get("chosen_by", VALIDATION)
+        other = VALIDATION if named == OBJECTIVE else OBJECTIVE
         rows = []
         for place, name in enumerate(claim["sources"]):
             if name not in self.reports.sources:
                 continue
             source = self.reports.source(name)
             for column in source.columns:
+                dataset = source.measured(column)
+                both = self.collected.both_ways(source.experiment, dataset)
+                if check and not both:
+                    continue
+                rule = (other if check else named) if both else VALIDATION
                 for rival in self._rivals(claim, source, first=place == 0):
-                    case = Case(
-                        claim, self.collected, source, source.measured(column), rival, chosen_by
-                    )
+                    case = Case(claim, self.collected, source, dataset, rival, rule)
                     rows.append(self._task(case, column, own=place == 0))
         return rows
 
@@ -242,7 +244,7 @@ class Judge:
             "quantity": next((row["quantity"] for row in ran), rows[0]["quantity"]),
             "limit": rows[0]["limit"],
             "basis": ", ".join(dict.fromkeys(row["basis"] for row in ran)) or SEEDS,
-            "chosen_by": rows[0]["chosen_by"],
+            "chosen_by": ", ".join(dict.fromkeys(row["chosen_by"] for row in rows)),
             "n": max((row["n"] for row in rows), default=0),
             "p_holm": min((row["p_holm"] for row in ran), default=math.nan),
             "data": ", ".join(dict.fromkeys(row["data"] for row in rows)),

@@ -34,10 +34,11 @@ PAPER: dict[str, Any] = {"marker": "|", "color": "black", "ms": 9, "mew": 1.6}
 
 
 def forest(claims: pd.DataFrame, title: str) -> Figure:
-    """All claims in two columns of about equal height."""
+    """All claims in two columns of about equal height, without their checks."""
+    claims = claims[~claims.check.astype(bool)]
     panels = [
         (part[part.scope != "all"], part[part.scope == "all"])
-        for _, part in claims.groupby(["claim", "chosen_by"], sort=False)
+        for _, part in claims.groupby("claim", sort=False)
     ]
     heads = [0.1 + LINE * len(_title(rows)) for rows, _ in panels]
     insides = [ROW * (len(rows) + len(wholes) + 0.6) for rows, wholes in panels]
@@ -99,7 +100,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, wholes: pd.DataFrame) -> None:
 
 def _title(rows: pd.DataFrame) -> list[str]:
     said = str(rows.statement.iloc[0])
-    if rows.chosen_by.iloc[0] == OBJECTIVE:
+    if set(rows.chosen_by) == {OBJECTIVE}:
         said += " Values lowest in training objective."
     return textwrap.wrap(said, 88)
 

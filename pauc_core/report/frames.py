@@ -81,10 +81,11 @@ class Collected:
         frame: pd.DataFrame = getattr(self, name)
         return frame[frame.chosen_by == VALIDATION]
 
-    def both_ways(self, experiment: str) -> bool:
-        """Whether an experiment was run with the values of either rule of choice."""
+    def both_ways(self, experiment: str, dataset: str) -> bool:
+        """Whether a dataset was run with the values of either rule of choice."""
         s = self.summaries
-        return bool((s[s.experiment == experiment].chosen_by == OBJECTIVE).any())
+        here = s[(s.experiment == experiment) & (s.dataset == dataset)]
+        return bool((here.chosen_by == OBJECTIVE).any())
 
     def provenance(self, experiment: str, dataset: str) -> str | None:
         """Whose data a dataset is, from its runs or, before any ran, from the catalogue."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pauc_core.report.frames import OBJECTIVE
 from pauc_core.report.regimes import GENERATED, OTHER, OWN, SEPARABLE, SMALL, TALL
 from pauc_core.report.verdicts import CONTRADICTED, NOT_RUN, SUPPORTED, UNDECIDED
 
@@ -74,12 +73,18 @@ def _too_small(rows: list[dict[str, Any]]) -> str:
 
 
 def headline(wholes: list[dict[str, Any]]) -> str:
-    """What holds where, in one sentence: the verdicts, each with its regimes and their tallies."""
-    return _sentence(wholes, [f" ({row['tally']})" for row in wholes])
+    """What holds where: the verdicts, each with its regimes and their tallies; then the check's."""
+    first, again = ([row for row in wholes if row["check"] == check] for check in (False, True))
+    text = _sentence(first, [f" ({row['tally']})" for row in first])
+    if again:
+        told = _sentence(again, [f" ({row['tally']})" for row in again])
+        text += f" With values by {again[0]['chosen_by']} instead: {told[:1].lower()}{told[1:]}"
+    return text
 
 
 def answer(wholes: list[dict[str, Any]]) -> str:
-    """The same without the tallies; what was measured, where nothing was claimed."""
+    """The same without tallies and check; what was measured, where nothing was claimed."""
+    wholes = [row for row in wholes if not row["check"]]
     if wholes[0]["kind"] == "question":
         told = "; ".join(f"on {phrase(row['regime'])} it {row['note']}" for row in wholes)
         return told[:1].upper() + told[1:] + "."
@@ -87,11 +92,9 @@ def answer(wholes: list[dict[str, Any]]) -> str:
 
 
 def _sentence(wholes: list[dict[str, Any]], endings: list[str]) -> str:
-    both = any(row["chosen_by"] == OBJECTIVE for row in wholes)
     parts: dict[str, list[str]] = {}
     for row, ending in zip(wholes, endings, strict=True):
-        chosen = f", with values by {row['chosen_by']}" if both else ""
-        where = f"on {phrase(row['regime'])}{chosen}{ending}"
+        where = f"on {phrase(row['regime'])}{ending}"
         parts.setdefault(row["verdict"], []).append(where)
     text = "; ".join(f"{verdict} {_listed(where)}" for verdict, where in parts.items())
     return text[:1].upper() + text[1:] + "." if text else ""
@@ -99,7 +102,7 @@ def _sentence(wholes: list[dict[str, Any]], endings: list[str]) -> str:
 
 def overall(wholes: Sequence[Mapping[Any, Any]]) -> str:
     """All claims in one sentence: how many there are, and how often each verdict was reached."""
-    judged = [row for row in wholes if row["kind"] == "claim"]
+    judged = [row for row in wholes if row["kind"] == "claim" and not row["check"]]
     claims = list(dict.fromkeys(row["claim"] for row in judged))
     ran = [row for row in judged if row["verdict"] != NOT_RUN]
     verdicts = (SUPPORTED, CONTRADICTED, UNDECIDED)

@@ -239,7 +239,7 @@ class Builder:
             for column in source.columns:
                 cells = [self.measured(name, column, m, *metrics) for m, metrics, _ in keys]
                 table.rows.append(Row("", dataset_label(column), "measured", cells))
-                if self.collected.both_ways(source.experiment):
+                if self.collected.both_ways(source.experiment, source.measured(column)):
                     cells = [self.measured(name, column, m + BY_OBJECTIVE, *k) for m, k, _ in keys]
                     label = dataset_label(column) + WITH_OBJECTIVE
                     table.rows.append(Row("", label, "measured", cells))

@@ -138,7 +138,7 @@ def exceed_numbers(
 ) -> list[dict[str, Any]]:
     """Table 1's columns: both final training pAUCs and times, and when the rival was exceeded."""
     rows = _exceed(collected, source, dataset, part, VALIDATION, "")
-    if collected.both_ways(source.experiment):
+    if collected.both_ways(source.experiment, dataset):
         rows += _exceed(collected, source, dataset, part, OBJECTIVE, BY_OBJECTIVE)
     return rows
 

@@ -107,11 +107,7 @@ def claim_rows(claims: pd.DataFrame) -> list[dict[str, Any]]:
             group["strip"] = strip(scale, group["parts"]) if scale else {"lines": []}
             group["tally"] = str(group["note"]).partition(";")[0]
         known = {key: groups[0][key] for key in ("claim", "statement", "place")}
-        both = len({group["chosen_by"] for group in groups}) > 1
-        out.append(
-            {**known, "answer": answer(groups), "both": both, "groups": groups}
-            | _axis(scale, groups[0])
-        )
+        out.append({**known, "answer": answer(groups), "groups": groups} | _axis(scale, groups[0]))
     return out
 
 

@@ -38,7 +38,8 @@ def freshness(published_dir: str | Path) -> str:
     numbers = pd.read_csv(Path(published_dir) / "comparison.csv")
     measured = numbers[numbers.status == "measured"]
     stale = int(measured.stale.fillna(False).astype(bool).sum())
-    bases = " or ".join(dict.fromkeys(row["basis"] for row in claims_of(published_dir)))
+    each = (part for row in claims_of(published_dir) for part in row["basis"].split(", "))
+    bases = " or ".join(dict.fromkeys(each))
     return (
         f"Of {len(measured):,} measured numbers {stale:,} are stale: the code has changed since "
         f"(marked † in the tables). Intervals are over {bases}."
@@ -62,14 +63,15 @@ def results(published_dir: str | Path) -> str:
         "## Claims",
         f"{overall(claims_of(published))} {freshness(published)}",
         "",
-        "| claim of the paper | regime | found | measured | interval from |",
-        "| --- " * 5 + "|",
+        "| claim of the paper | regime | values by | found | measured | interval from |",
+        "| --- " * 6 + "|",
     ]
     last = ""
     for row in claims_of(published):
         statement = row["statement"] if row["claim"] != last else ""
         found = f"**{row['verdict']}**"
-        cells = [statement, row["regime"], found, row["note"], row["basis"]]
+        values = row["chosen_by"] + (" (check)" if row["check"] else "")
+        cells = [statement, row["regime"], values, found, row["note"], row["basis"]]
         lines.append("| " + " | ".join(cells) + " |")
         last = row["claim"]
     lines += ["", "## Tables"]
