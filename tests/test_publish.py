@@ -184,7 +184,8 @@ def test_results_hold_every_verdict_and_every_table() -> None:
     text = results(PUBLISHED)
     claims = pd.read_csv(PUBLISHED / "claims.csv", keep_default_na=False)
     for row in claims[claims.scope == "all"].itertuples():
-        assert f"| {row.regime} | **{row.verdict}** | {row.note} |" in text
+        values = row.chosen_by + (" (check)" if row.check else "")
+        assert f"| {row.regime} | {values} | **{row.verdict}** | {row.note} |" in text
     tables = [path.read_text().strip() for path in PUBLISHED.glob("tables/*.md")]
     assert len(tables) >= 6
     assert all(table in text for table in tables)
