@@ -40,13 +40,17 @@ def load_libsvm(name: str, entry: Entry, raw_dir: Path) -> Loaded:
 
 
 def equal_rows(x: sparse.csr_matrix) -> np.ndarray:
-    """The same number for rows with the same features, so that no split parts them."""
+    """The same number for rows with the same features, so that no split parts them.
+
+    Rows without any have a number each: nothing of them can be learnt by heart, and all of them on
+    one side of a split would make two populations of one.
+    """
     x.sort_indices()
     x.eliminate_zeros()
-    numbers: dict[bytes, int] = {}
+    numbers: dict[bytes | int, int] = {}
     ends = x.indptr
-    rows = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    contents = (x.indices[a:b].tobytes() + x.data[a:b].tobytes() for a, b in rows)
+    rows = enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    contents = (x.indices[a:b].tobytes() + x.data[a:b].tobytes() or row for row, (a, b) in rows)
     return np.array([numbers.setdefault(content, len(numbers)) for content in contents])
 
 
