@@ -99,8 +99,7 @@ def collect(
 def subjects(data: Prepared) -> np.ndarray | None:
     """Groups of rows that would be drawn together: a patient's films.
 
-    Equal rows are kept together by splits too, but each is a draw of its own; as one group a
-    fourth of w8a's test rows, which are all zero, would be a single draw.
+    Equal rows are kept together by splits too, but each is a draw of its own.
     """
     return None if data.meta.get("equal_rows") else data.group
 
