@@ -253,6 +253,7 @@ def test_a_claim_is_judged_in_each_regime_and_the_headline_says_where(tmp_path: 
 
     def few(datasets: pd.DataFrame) -> pd.DataFrame:
         datasets.loc[datasets.task.isin(["D2", "D3"]), "test_positives"] = 60
+        datasets.loc[datasets.task == "D4", "kind"] = "features"
         return datasets
 
     names = (BEST, "sorr_falls_faster_than_dca", "best_on_long_tails")
@@ -260,13 +261,15 @@ def test_a_claim_is_judged_in_each_regime_and_the_headline_says_where(tmp_path: 
     best = frame[frame.claim == BEST]
     tasks = best[best.scope != "all"].groupby("scope").regime.first()
     assert tasks["D1"] == "many rows and few columns"  # 4,500 rows, 64 columns
+    assert tasks["D4"] == "many rows of network features"
     assert tasks["D2"] == "small test part, many rows and few columns"
     assert tasks["D3"] == "separable, small test part, many rows and few columns"
     verdicts = best[best.scope == "all"].set_index("regime").verdict
     assert verdicts["many rows and few columns"] == "contradicted"  # a9a alone is enough
     assert verdicts[tasks["D2"]] == "supported"
     (said,) = best.headline.unique()
-    assert said.startswith("Contradicted on data with many rows and few columns (")
+    assert said.startswith("Supported on data with many rows of network features (all 3 comp")
+    assert "contradicted on data with many rows and few columns (" in said
     assert "on data with a small test part and many rows and few columns (all 3 comp" in said
     row = best[best.scope == "D3"].iloc[0]
     assert (row.rows, row.prevalence, row.test_positives) == (4500, 500 / 4500, 60)

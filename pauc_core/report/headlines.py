@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pauc_core.report.regimes import GENERATED, OTHER, OWN, SEPARABLE, SMALL, TALL
+from pauc_core.report.regimes import FEATURES, GENERATED, OTHER, OWN, SEPARABLE, SMALL, TALL
 from pauc_core.report.verdicts import CONTRADICTED, NOT_RUN, SUPPORTED, UNDECIDED
 
-PARTS = {SMALL: "a small test part", TALL: TALL}
+PARTS = {SMALL: "a small test part", FEATURES: FEATURES, TALL: TALL}
 
 
 def phrase(regime: str) -> str:

@@ -12,7 +12,8 @@ from pauc_core.report.frames import Collected, Reports, Source
 
 OWN, GENERATED, OTHER = "the paper's own data", "generated data", "other data"
 SEPARABLE, SMALL, TALL = "separable", "small test part", "many rows and few columns"
-ORDER = (OWN, TALL, OTHER, SMALL, SEPARABLE, GENERATED)  # what decides most, first
+FEATURES = "many rows of network features"  # as the paper's, where it judges linear models
+ORDER = (OWN, FEATURES, TALL, OTHER, SMALL, SEPARABLE, GENERATED)  # what decides most, first
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,13 @@ def facts(
     # What is not ranked is no model of the experiment's kind: trees part what no line does.
     models = s[(s.dataset == dataset) & ~s.method.isin(reports.unranked)]
     separable = _separable(models, limits)
+    tall = rows / width >= limits["many_rows_per_column"]
+    extracted = entry is not None and entry["kind"] == "features"
     kinds = {
         SEPARABLE: separable,
         SMALL: found < limits["small_test_positives"],
-        TALL: rows / width >= limits["many_rows_per_column"],
+        FEATURES: tall and extracted,
+        TALL: tall and not extracted,
     }
     regime = ", ".join(name for name, true in kinds.items() if true) or OTHER
     whose = collected.provenance(source.experiment, dataset)
