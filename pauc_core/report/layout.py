@@ -18,6 +18,8 @@ DATASET_LABEL = {
     "gen-features-220k": "220,000 x 1,024",
     "w8a-split": "w8a, split anew",
     "creditcard": "Card fraud",
+    "cifar10-features": "CIFAR-10 features",
+    "chexnet-scores": "CheXNet's outputs",
 }
 METRIC_LABEL = {
     "samples": "# Samples",
@@ -83,7 +85,9 @@ def method_label(reports: Reports, method: str, labels: dict[str, str] | None = 
 
 
 def dataset_label(column: str) -> str:
-    return DATASET_LABEL.get(column, column)
+    """A dataset's name in tables; a task's stands behind it."""
+    name, _, task = column.partition("@")
+    return ", ".join(filter(None, [DATASET_LABEL.get(name, name), task]))
 
 
 def show(metric: str, value: float, deviation: float = math.nan) -> str:
