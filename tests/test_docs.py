@@ -203,3 +203,11 @@ def test_workflows_of_ci_are_well_formed() -> None:
         if found:
             done = subprocess.run([found, *arguments, *files], capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_number_of_the_findings_stands_in_the_results() -> None:
+    told = (ROOT / "docs/findings.md").read_text("utf-8")
+    found = set(re.findall(r"(?<![\d.])0\.\d{4}(?!\d)", told))
+    results = (ROOT / "docs/results.md").read_text("utf-8")
+    assert len(found) >= 8
+    assert not {number for number in found if number not in results}
