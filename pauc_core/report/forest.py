@@ -153,11 +153,14 @@ def _scale(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
 def _frame(figure: Figure, title: str, claims: pd.DataFrame, height: float) -> None:
     test = claims[claims.quantity.str.startswith("test") & (claims.n > 0)]
     bases = " or ".join(dict.fromkeys(test[test.scope != "all"].basis)) or SEEDS
-    told = f"{title}; {bases}" + ("" if bases == SEEDS else " for test pAUC, else seeds alone")
-    figure.text(
-        0.01, 1 - 0.08 / height, f"Figure 0: {told}", ha="left", va="top", fontsize=11,
-        fontweight="bold",
-    )  # fmt: skip
+    told = f"Intervals over {bases}" + (
+        "." if bases == SEEDS else " for test pAUC, else seeds alone."
+    )
+    for text, down, look in (
+        (f"Figure 0: {title}", 0.08, {"fontsize": 11, "fontweight": "bold"}),
+        (told, 0.5, {"fontsize": 7.6}),
+    ):
+        figure.text(0.01, 1 - down / height, text, ha="left", va="top", **look)
     handles = [
         Line2D([], [], lw=1.3, ms=5, label=verdict, **mark) for verdict, mark in MARKS.items()
     ]
