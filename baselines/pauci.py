@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
+from numba import njit
 
-from pauc_core.models.batches import batches_in_step, draw_both
-from pauc_core.models.descent import Arrays, Batch, iterate, start, zeros
+from pauc_core.models.descent import Arrays, Batch, batches, iterate, start, zeros
 from pauc_core.solver import Iterate, Problem, State
 
 # The saddle's scalars: class means a and b, threshold s, multiplier lam, dual g; their boxes.
@@ -72,9 +71,9 @@ class PAUCI:
 
     def step(self, problem: Problem, state: PAUCIState, rng: np.random.Generator) -> PAUCIState:
         train = problem.train
-        for _ in range(batches_in_step(problem, self.positives + self.negatives)):
-            pos, neg = draw_both(train, self.positives, self.negatives, rng)
-            batch = Batch(problem, np.concatenate([pos, neg]), rng)
+        for pos, neg in batches(problem, self.positives, self.negatives, rng):
+            rows = np.concatenate([train.positives[pos], train.negatives[neg]])
+            batch = Batch(problem, rows, rng)
             eta = self.k / (self.m + state.batches) ** (1.0 / 3.0)
             old = self._gradients(batch, state, len(pos), problem.band[1])
             if not self.accelerated or not state.batches:
@@ -109,6 +108,7 @@ class PAUCI:
         return {name: gradient + decay[name] for name, gradient in found.items()}, by_scalars
 
 
+@njit(cache=True, error_model="numpy")
 def saddle_slopes(
     pos: np.ndarray, neg: np.ndarray, scalars: np.ndarray, high: float, kappa: float
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -118,18 +118,25 @@ def saddle_slopes(
     mean (p - a)^2 - 2 (1 + g) p + s + mean r((q - b)^2 + 2 (1 + g) q - s) / high - g^2
     - lam (b - 1 - g), the last term keeping b <= 1 + g.
     """
-    a, b, s, lam, g = scalars
-    p, q = expit(pos), expit(neg)
-    share = expit(kappa * ((q - b) ** 2 + 2.0 * (1.0 + g) * q - s)) / (high * q.size)
-    by_p = (2.0 * (p - a) - 2.0 * (1.0 + g)) / p.size
-    by_q = share * (2.0 * (q - b) + 2.0 * (1.0 + g))
-    by_scalars = np.array(
-        [
-            -2.0 * (p - a).mean(),
-            -2.0 * share @ (q - b) - lam,
-            1.0 - share.sum(),
-            1.0 + g - b,
-            2.0 * (share @ q - p.mean()) - 2.0 * g + lam,
-        ]
-    )
-    return np.concatenate([by_p * p * (1.0 - p), by_q * q * (1.0 - q)]), by_scalars
+    a, b, s, lam, g = scalars[A], scalars[B], scalars[S], scalars[LAM], scalars[G]
+    slopes, by_scalars = np.empty(len(pos) + len(neg)), np.array([0.0, -lam, 1.0, 1.0 + g - b, 0.0])
+    by_scalars[G] = lam - 2.0 * g
+    for i in range(len(pos)):
+        p = _sigmoid(pos[i])
+        slopes[i] = 2.0 * (p - a - 1.0 - g) / len(pos) * p * (1.0 - p)
+        by_scalars[A] -= 2.0 * (p - a) / len(pos)
+        by_scalars[G] -= 2.0 * p / len(pos)
+    for j in range(len(neg)):
+        q = _sigmoid(neg[j])
+        share = _sigmoid(kappa * ((q - b) ** 2 + 2.0 * (1.0 + g) * q - s)) / (high * len(neg))
+        slopes[len(pos) + j] = 2.0 * share * (q - b + 1.0 + g) * q * (1.0 - q)
+        by_scalars[B] -= 2.0 * share * (q - b)
+        by_scalars[S] -= share
+        by_scalars[G] += 2.0 * share * q
+    return slopes, by_scalars
+
+
+@njit(cache=True)
+def _sigmoid(x: float) -> float:
+    small = np.exp(-abs(x))
+    return (1.0 if x > 0 else small) / (1.0 + small)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pauc_core.models.batches import batches_in_step
-from pauc_core.models.descent import Arrays, Batch, adam, iterate, start, zeros
+from pauc_core.agd_sbcd.active_pairs import active_slopes
+from pauc_core.models.descent import Arrays, Batch, adam, batches, iterate, start, zeros
 from pauc_core.objective import get_loss
 from pauc_core.solver import Iterate, Problem, State
 
@@ -32,7 +32,7 @@ class SOPAState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class _PairMethod:
-    """Steps over batches of all pairs, by the subclass's weights of pairs; Adam as released.
+    """Steps over batches of all pairs, by the subclass's slopes; Adam as released.
 
     The rate is divided by 10 after ``decay_epochs`` and once more after as many again. The band
     is [0, fpr_high]: neither form has a lower end.
@@ -58,31 +58,28 @@ class _PairMethod:
         )
 
     def step(self, problem: Problem, state: SOPAState, rng: np.random.Generator) -> SOPAState:
-        train, loss, high = problem.train, get_loss(self.loss), problem.band[1]
-        take = min(self.positives, len(train.positives)), min(self.negatives, len(train.negatives))
-        for _ in range(batches_in_step(problem, sum(take))):
-            drawn = rng.choice(len(train.positives), take[0], replace=False)
-            others = rng.choice(train.negatives, take[1], replace=False)
-            batch = Batch(problem, np.concatenate([train.positives[drawn], others]), rng)
+        train, high = problem.train, problem.band[1]
+        for pos, neg in batches(problem, self.positives, self.negatives, rng):
+            rows = np.concatenate([train.positives[pos], train.negatives[neg]])
+            batch = Batch(problem, rows, rng)
 
-            def slopes(scores: np.ndarray, drawn: np.ndarray = drawn) -> np.ndarray:
-                gaps = scores[: take[0], None] - scores[take[0] :]
-                weights, numbers = self.weigh(loss.value(gaps), state.numbers[drawn], high)
-                state.numbers[drawn] = numbers
-                return by_scores(weights * loss.slope(gaps))
+            def slopes(scores: np.ndarray, pos: np.ndarray = pos) -> np.ndarray:
+                p, q = scores[: len(pos)], scores[len(pos) :]
+                found, state.numbers[pos] = self.slopes(p, q, state.numbers[pos], high)
+                return found
 
             gradients = batch.gradients(state.weights, slopes)
             state.batches += 1
             stage = min(math.floor(state.epochs / self.decay_epochs + 1e-9), DROPS)
             pace = self.lr * 10.0**-stage
             adam(state.weights, gradients, state.first, state.second, state.batches, pace)
-            state.epochs = state.batches * sum(take) / len(train)
+            state.epochs = state.batches * len(rows) / len(train)
         return state
 
-    def weigh(
-        self, losses: np.ndarray, numbers: np.ndarray, high: float
+    def slopes(
+        self, p: np.ndarray, q: np.ndarray, numbers: np.ndarray, high: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of the pairs (a row a positive), and the positives' renewed numbers."""
+        """Slopes by the batch's scores, positives first, and the positives' renewed numbers."""
         raise NotImplementedError
 
 
@@ -97,11 +94,12 @@ class SOPA(_PairMethod):
     eta_s: float
     first_number: ClassVar[float] = 0.0
 
-    def weigh(
-        self, losses: np.ndarray, numbers: np.ndarray, high: float
+    def slopes(
+        self, p: np.ndarray, q: np.ndarray, numbers: np.ndarray, high: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        active = losses > numbers[:, None]
-        return active / high, numbers - self.eta_s * (1.0 - active.mean(axis=1) / high)
+        by_p, by_q, active = active_slopes(p, q, numbers, self.loss)
+        renewed = numbers - self.eta_s * (1.0 - active / (high * len(q)))
+        return np.concatenate([by_p, -by_q]) / (high * len(p) * len(q)), renewed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,16 +115,14 @@ class SOPAs(_PairMethod):
     g: float
     first_number: ClassVar[float] = -math.inf
 
-    def weigh(
-        self, losses: np.ndarray, numbers: np.ndarray, high: float
+    def slopes(
+        self, p: np.ndarray, q: np.ndarray, numbers: np.ndarray, high: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        powers = losses / self.Lambda
+        loss, gaps = get_loss(self.loss), p[:, None] - q
+        powers = loss.value(gaps) / self.Lambda
         top = powers.max(axis=1)
-        mean = top + np.log(np.exp(powers - top[:, None]).mean(axis=1))
+        grown = np.exp(powers - top[:, None])
+        mean = top + np.log(grown.mean(axis=1))
         renewed = np.logaddexp(math.log1p(-self.g) + numbers, math.log(self.g) + mean)
-        return np.exp(powers - renewed[:, None]), renewed
-
-
-def by_scores(slopes: np.ndarray) -> np.ndarray:
-    """From slopes by the gaps p_i - q_j to those of their mean by p and q, end to end."""
-    return np.concatenate([slopes.sum(axis=1), -slopes.sum(axis=0)]) / slopes.size
+        pulls = grown * np.exp(top - renewed)[:, None] * loss.slope(gaps)
+        return np.concatenate([pulls.sum(axis=1), -pulls.sum(axis=0)]) / gaps.size, renewed

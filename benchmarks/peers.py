@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from baselines.auc_margin import AUCMargin, margin_loss
-from baselines.sopa import SOPA, SOPAs, by_scores
+from baselines.sopa import SOPA, SOPAs
 from benchmarks.bench_metric import least_seconds
 from pauc_core import PartialAUCLoss, pauc
 from pauc_core.agd_sbcd import AGDSBCD
@@ -94,7 +94,7 @@ def equal() -> list[str]:
 
 
 def _scores_differ(kind: str) -> list[str]:
-    theirs, ours = _their_loss(kind, 100), _our_weights(kind)
+    theirs, ours = _their_loss(kind, 100), _our_method(kind, 0.01).slopes
     numbers = np.full(100, 0.0 if kind == "sopa" else -np.inf)
     surrogate, worst = get_loss("squared_hinge"), np.zeros(2)
     for t in range(10):
@@ -104,10 +104,11 @@ def _scores_differ(kind: str) -> list[str]:
         scores = torch.from_numpy(found).float().requires_grad_()
         value = theirs(scores, torch.arange(48) < 16, torch.from_numpy(drawn))
         (slopes,) = torch.autograd.grad(value, scores)
-        gaps = found[:16, None] - found[16:]
-        weights, numbers[drawn] = ours(surrogate.value(gaps), numbers[drawn], HIGH)
-        mine = by_scores(weights * surrogate.slope(gaps))
-        differs = abs(float((weights * surrogate.value(gaps)).mean()) - value.item())
+        losses, before = surrogate.value(found[:16, None] - found[16:]), numbers[drawn]
+        mine, numbers[drawn] = ours(found[:16], found[16:], before, HIGH)
+        sopa_s = np.exp(losses - numbers[drawn, None])  # Lambda is 1
+        weights = (losses > before[:, None]) / HIGH if kind == "sopa" else sopa_s
+        differs = abs(float((weights * losses).mean()) - value.item())
         worst = np.maximum(worst, [differs, np.abs(mine - slopes.numpy()).max()])
     return [f"{number:.1e}" for number in worst]
 
@@ -150,10 +151,6 @@ def _their_loss(kind: str, length: int) -> Callable[..., Tensor]:
     else:
         loss = pAUC_DRO_Loss(length, gamma=0.9, Lambda=1.0)
     return lambda scores, y, index: loss(scores, y, index)
-
-
-def _our_weights(kind: str) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    return _our_method(kind, 0.01).weigh
 
 
 def _our_method(kind: str, lr: float) -> Any:

@@ -47,7 +47,7 @@ MATHEMATICS = (
 )
 # What a room may know of rooms after it: the suite writes the report that its runs are for.
 BEYOND = {"pauc_core.suite.publish": {"report"}}
-BASELINES = {"numpy", "scipy", "sklearn", "torch", "xgboost", "pauc_core"}
+BASELINES = {"numpy", "scipy", "numba", "sklearn", "torch", "xgboost", "pauc_core"}
 
 
 def files(pattern: str) -> list[Path]:

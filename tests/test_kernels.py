@@ -1,4 +1,4 @@
-"""The compiled inner loop: equal to the printed algorithms and to its torch twin."""
+"""Compiled loops: equal to the printed algorithms, to torch twins and to plain numpy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pauc_core.agd_sbcd.active_pairs import active_slopes
 from pauc_core.agd_sbcd.compiled import CODES, Calls, Draws, Steps, sbcd_block
 from pauc_core.agd_sbcd.pairs import PairRows
+from pauc_core.models.linear import LinearModel
+from pauc_core.models.sampled_rows import SampledRows
 from pauc_core.objective.losses import get_loss
+from pauc_core.solver import Part
 from pauc_core.solver.samples import draw
 from tests.oracles import sbcd_as_printed, sgd_sorr_as_printed
 
@@ -275,3 +279,39 @@ def test_draws_depend_on_the_generator_alone() -> None:
     assert not np.array_equal(draw(one, 50, 5, 9), draw(one, 50, 5, 9))
     with pytest.raises(ValueError, match="without replacement"):
         draw(one, 4, 5, 1)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_sampled_rows_score_and_pull_like_copies_of_them(
+    dtype: type, close: float, intercept: bool
+) -> None:
+    rows, calls, _ = make(dtype=dtype)
+    model = LinearModel(rows.center, rows.scale)
+    everyone = Part(rows.x, np.arange(len(rows.x)) < 30, np.arange(len(rows.x)))
+    chosen = np.array([71, 3, 3, 40, 12])
+    copies = Part(rows.x[chosen], everyone.y[chosen], np.arange(5))
+    w = np.append(calls.v[0], 0.7) if intercept else calls.v[0]
+    slopes = np.array([0.3, -1.0, 0.2, 0.0, 0.9])
+    sampled = SampledRows(model, everyone, chosen)
+    np.testing.assert_allclose(sampled.scores(w), model.scores(w, copies), rtol=close, atol=close)
+    pulled = sampled.pull(slopes, len(w))
+    np.testing.assert_allclose(pulled[:7], model.pull(copies, slopes), rtol=close, atol=close)
+    np.testing.assert_allclose(pulled[7:], [0.4] * intercept)
+    assert model.work.rows == 4 * 5
+
+
+@pytest.mark.parametrize("loss", list(CODES))
+@pytest.mark.parametrize("far", [1.0, 500.0])  # beyond SPREAD the stable branch takes over
+def test_slopes_of_active_pairs_are_those_of_single_pairs(loss: str, far: float) -> None:
+    rng = np.random.default_rng(3)
+    p, q, lam = far * rng.normal(0.5, 1, 6), far * rng.normal(0, 1, 9), rng.normal(0.5, 0.5, 6)
+    by_p, by_q, counts = active_slopes(p, q, lam, loss)
+    kind, wanted = get_loss(loss), np.zeros((6, 9))
+    for i, j in np.ndindex(6, 9):
+        if kind.value(p[i] - q[j]) > lam[i]:
+            wanted[i, j] = kind.slope(p[i] - q[j])
+            counts[i] -= 1
+    assert not counts.any()
+    np.testing.assert_allclose(by_p, wanted.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(by_q, wanted.sum(axis=0), rtol=1e-12)

@@ -11,12 +11,12 @@ import torch
 
 from baselines.exact_head import ExactHead
 from baselines.pauci import FIRST, HIGH, LOW, PAUCI, A, B, G, saddle_slopes
-from baselines.sopa import SOPA, SOPAs, by_scores
+from baselines.sopa import SOPA, SOPAs
 from pauc_core.metrics import pauc
-from pauc_core.models.batches import draw_both
+from pauc_core.models.descent import batches
 from pauc_core.models.head import fit_head
 from pauc_core.models.linear import LinearModel
-from pauc_core.objective import exact_lam, f_l_grad, get_loss
+from pauc_core.objective import exact_lam, f_l_grad
 from pauc_core.solver import Budget, Part, Problem, solve
 from pauc_core.solver.streams import stream
 from tests.oracles import (
@@ -45,11 +45,10 @@ def plain_problem(rows: int = 30, high: float = 0.3, step_epochs: float = 1.0) -
     )
 
 
-def drawn(task: Problem, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    places = rng.choice(len(task.train.positives), SIZES["positives"], replace=False)
-    return task.train.positives[places], rng.choice(
-        task.train.negatives, SIZES["negatives"], replace=False
-    )
+def drawn(task: Problem, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows of each batch of a step."""
+    places = batches(task, SIZES["positives"], SIZES["negatives"], rng)
+    return [(task.train.positives[pos], task.train.negatives[neg]) for pos, neg in places]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -71,7 +70,8 @@ def test_each_step_is_the_printed_one(kind: str, loss: str) -> None:
         return lambda w: sopa_s_gradient(x, w, numbers, pos, neg, 0.7, 0.6, loss)
 
     for t in range(14):
-        gradients.append(gradient(*drawn(task, stream(0, "step", t))))
+        ((pos, neg),) = drawn(task, stream(0, "step", t))
+        gradients.append(gradient(pos, neg))
         lrs.append(0.3 * 10.0 ** -min(int(t * 14 / 30 / 2 + 1e-9), 2))
         state = method.step(task, state, stream(0, "step", t))
     assert lrs[-1] == pytest.approx(0.003)
@@ -86,12 +86,10 @@ def test_each_step_is_the_printed_one(kind: str, loss: str) -> None:
 def test_sopa_at_the_exact_thresholds_has_the_subgradient_of_f_n(loss: str) -> None:
     rng = np.random.default_rng(2)
     p, q, n = rng.normal(0.5, 1, 7), rng.normal(0, 1, 40), 12
-    gaps = p[:, None] - q
     # Anything between the (n+1)-th and the n-th largest loss minimises (12); pairs above count.
-    s = exact_lam(p, q, n + 1, loss=loss)
+    s = (exact_lam(p, q, n, loss=loss) + exact_lam(p, q, n + 1, loss=loss)) / 2
     method = SOPA(lr=1, loss=loss, eta_s=1, decay_epochs=1, **SIZES)
-    weights, renewed = method.weigh(get_loss(loss).value(gaps), s, n / 40)
-    found = by_scores(weights * get_loss(loss).slope(gaps))
+    found, renewed = method.slopes(p, q, s, n / 40)
     _, grad_pos, grad_neg = f_l_grad(p, q, n, loss=loss)
     np.testing.assert_allclose(found, np.append(grad_pos, grad_neg) / (7 * n), rtol=1e-12)
     # A minimiser stays where it is, but where losses tie at 0, and the count of pairs falls short.
@@ -100,11 +98,12 @@ def test_sopa_at_the_exact_thresholds_has_the_subgradient_of_f_n(loss: str) -> N
 
 
 def test_sopa_s_keeps_its_weights_where_exp_would_overflow() -> None:
-    losses = np.array([[0.0, 1e5], [2e5, 1e5]])
     method = SOPAs(lr=1, loss="logistic", Lambda=0.1, g=0.5, decay_epochs=1, **SIZES)
-    weights, renewed = method.weigh(losses, np.array([-np.inf, 0.0]), 0.3)
-    # One pair holds all of the mean of two, and u took g = 1/2 of it: 2 / g = 4.
-    np.testing.assert_allclose(weights, [[0.0, 4.0], [4.0, 0.0]], atol=1e-12)
+    # The second negative has the largest loss with both positives, 1e5 and 3e5.
+    p, q = np.array([1e5, -1e5]), np.array([0.0, 2e5])
+    slopes, renewed = method.slopes(p, q, np.array([-np.inf, 0.0]), 0.3)
+    # It holds all of the mean of two, and u took g = 1/2 of that: 2 / g = 4, of 4 pairs.
+    np.testing.assert_allclose(slopes, [-1.0, -1.0, 0.0, 2.0], atol=1e-12)
     assert np.isfinite(renewed).all()
 
 
@@ -118,9 +117,7 @@ def test_each_step_of_pauci_is_the_printed_one(accelerated: bool) -> None:
     low, high = np.append(np.full(4, -np.inf), LOW), np.append(np.full(4, np.inf), HIGH)
     z, direction, t = np.append(np.zeros(4), FIRST), np.zeros(9), 0
     for step in range(4):
-        rng = stream(0, "step", step)
-        for _ in range(2):
-            pos, neg = draw_both(task.train, 5, 9, rng)
+        for pos, neg in drawn(task, stream(0, "step", step)):
 
             def gradient(z: np.ndarray, pos: np.ndarray = pos, neg: np.ndarray = neg) -> Any:
                 def value(z: np.ndarray) -> float:

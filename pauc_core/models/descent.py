@@ -7,13 +7,17 @@ slopes by the scores are the method's own and come in numpy either way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numba import njit
 
+from pauc_core.models.batches import batches_in_step
 from pauc_core.models.linear import LinearModel
-from pauc_core.solver import Iterate, Part, Problem
+from pauc_core.models.sampled_rows import SampledRows
+from pauc_core.solver import Iterate, Problem
+from pauc_core.solver.samples import draw
 
 if TYPE_CHECKING:
     from pauc_core.models.module import ModuleModel
@@ -45,13 +49,27 @@ def iterate(weights: Arrays) -> Iterate:
     return alone if isinstance(alone, np.ndarray) else weights
 
 
+def batches(
+    problem: Problem, positives: int, negatives: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of each batch of one step: places among the positives and among the negatives.
+
+    Each is drawn without replacement; a class with fewer rows than asked for comes whole.
+    """
+    train = problem.train
+    pos, neg = min(positives, len(train.positives)), min(negatives, len(train.negatives))
+    count = batches_in_step(problem, pos + neg)
+    drawn = draw(rng, len(train.positives), pos, count)
+    return zip(drawn, draw(rng, len(train.negatives), neg, count), strict=True)
+
+
 class Batch:
     """Some training rows, read (and augmented) once, whose gradient may be asked for repeatedly."""
 
     def __init__(self, problem: Problem, rows: np.ndarray, rng: np.random.Generator) -> None:
         self.model, train = problem.model, problem.train
         if isinstance(self.model, LinearModel):
-            self.part = Part(train.x[rows], train.y[rows], np.arange(len(rows)))
+            self.rows = SampledRows(self.model, train, rows)
         else:
             module = cast("ModuleModel", self.model)
             self.inputs = module.batch(train.x, rows, rng, train=True)
@@ -62,9 +80,7 @@ class Batch:
         """Gradient by name of what has, at scores of the rows, the slopes ``slopes_of(scores)``."""
         if isinstance(self.model, LinearModel):
             w = weights[LINEAR]
-            slopes = slopes_of(self.model.scores(w, self.part))
-            pulled = self.model.pull(self.part, slopes)
-            return {LINEAR: np.append(pulled, slopes.sum()) if len(w) > len(pulled) else pulled}
+            return {LINEAR: self.rows.pull(slopes_of(self.rows.scores(w)), len(w))}
         import torch
 
         module = cast("ModuleModel", self.model)
@@ -81,8 +97,27 @@ def adam(
     pace = lr / (1.0 - BETA1**count)
     spread = math.sqrt(1.0 - BETA2**count)
     for name, gradient in gradients.items():
+        if isinstance(gradient, np.ndarray):
+            _adam(weights[name], gradient, first[name], second[name], pace, spread)
+            continue
         first[name] *= BETA1
         first[name] += (1.0 - BETA1) * gradient
         second[name] *= BETA2
         second[name] += (1.0 - BETA2) * gradient * gradient
         weights[name] -= pace * first[name] / (second[name] ** 0.5 / spread + TINY)
+
+
+@njit(cache=True, error_model="numpy")
+def _adam(
+    w: np.ndarray,
+    gradient: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    pace: float,
+    spread: float,
+) -> None:
+    """One vector's update in one pass: eight of numpy's take longer than reading the batch."""
+    for f in range(len(w)):
+        first[f] = BETA1 * first[f] + (1.0 - BETA1) * gradient[f]
+        second[f] = BETA2 * second[f] + (1.0 - BETA2) * gradient[f] * gradient[f]
+        w[f] -= pace * first[f] / (np.sqrt(second[f]) / spread + TINY)
