@@ -20,7 +20,17 @@ from pauc_core.repeats import holm
 from pauc_core.report import league_page
 from pauc_core.report.clock import OBJECTIVE, PAUC, Target, factors, profile, time_to, times
 from pauc_core.report.frames import load_collected
-from pauc_core.report.league import BEST, TIED, Standing, interval, league, placed, worth
+from pauc_core.report.league import (
+    BEST,
+    TIED,
+    Standing,
+    interval,
+    league,
+    p_value,
+    placed,
+    unpaired,
+    worth,
+)
 from pauc_core.report.league_tables import LeagueTables, at_ends
 from pauc_core.report.report import build_report, write_report
 from pauc_core.suite.collect import collect
@@ -57,9 +67,22 @@ def test_who_cannot_be_told_from_the_best_is_tied_after_holm():
     assert marks(each, pairs) == {"a": BEST, "b": TIED, "c": TIED}
 
 
-def test_one_seed_ties_with_everyone_and_who_was_never_compared_has_no_mark():
-    each = [standing(name, value) for name, value in (("a", 0.9), ("b", 0.5), ("c", 0.8))]
-    assert marks(each, {("a", "b"): (0.4, math.inf, 0.0)}) == {"a": BEST, "b": TIED, "c": ""}
+def test_one_seed_ties_with_everyone():
+    each = [standing(name, value) for name, value in (("a", 0.9), ("b", 0.5))]
+    assert marks(each, {("a", "b"): (0.4, math.inf, 0.0)}) == {"a": BEST, "b": TIED}
+    assert marks(each, {}) == {"a": BEST, "b": TIED}  # nothing is known of either
+
+
+def test_who_was_not_compared_row_by_row_is_compared_as_on_other_rows():
+    spread = {"standard_error": 0.03, "df": 8.0}
+    one, two = standing("a", 0.9, **spread), standing("b", 0.8, standard_error=0.04, df=20.0)
+    gap, error, df = unpaired(one, two)
+    assert (gap, error) == pytest.approx((0.1, 0.05))
+    assert df == pytest.approx(0.05**4 / (0.03**4 / 8 + 0.04**4 / 20))
+    assert p_value(gap, error, df) == pytest.approx(2 * student.sf(2.0, df))
+    assert marks([one, two], {}) == {"a": BEST, "b": TIED}
+    far = standing("c", 0.7, **spread)
+    assert marks([one, far], {}) == {"a": BEST, "c": ""}
 
 
 def test_what_is_not_ranked_is_never_best():

@@ -35,6 +35,8 @@ class Standing:
     runs: int
     ranked: bool
     stale: bool
+    standard_error: float = math.nan
+    df: float = math.nan
     p_holm: float = math.nan
     place: str = ""
 
@@ -112,6 +114,8 @@ def _task(
             runs=len(mine),
             ranked=method not in reports.unranked and bool(mine.outcome.isin(FINE).all()),
             stale=bool(mine.stale.fillna(False).astype(bool).any()),
+            standard_error=float(row["standard_error"]),
+            df=float(row["df"]),
         )
     order = sorted(found, key=lambda m: (m in reports.unranked, reports.order(m)))
     standings = {name: found[name] for name in order}
@@ -141,20 +145,31 @@ def differences(
     return found
 
 
+def unpaired(one: Standing, two: Standing) -> tuple[float, float, float]:
+    """Difference, standard error and degrees of freedom as if on different test rows.
+
+    For cells that were published on different days, where what each row said is not kept. Methods
+    mostly err on the same rows, so it is wider than a paired one: a tie too many, never too few.
+    Satterthwaite's degrees of freedom.
+    """
+    squares = np.array([one.standard_error, two.standard_error]) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = squares.sum() ** 2 / (squares**2 / np.array([one.df, two.df])).sum()
+    return one.pauc - two.pauc, math.sqrt(squares.sum()), float(df)
+
+
 def placed(
     standings: dict[str, Standing], pairs: dict[tuple[str, str], tuple[float, float, float]]
 ) -> dict[str, Standing]:
-    """Mark the best and what cannot be told apart from it, by paired intervals after Holm.
-
-    A method of which nothing is known beside the best keeps no mark.
-    """
+    """Mark the best and what cannot be told apart from it, by paired intervals after Holm."""
     ranked = [s for s in standings.values() if s.ranked]
     if not ranked:
         return standings
     best = max(ranked, key=lambda s: s.pauc)
-    rivals = [s.method for s in ranked if (best.method, s.method) in pairs]
-    adjusted = holm([p_value(*pairs[best.method, name]) for name in rivals])
-    told = dict(zip(rivals, np.asarray(adjusted, dtype=float), strict=True))
+    rivals = [s for s in ranked if s is not best]
+    found = [pairs.get((best.method, s.method)) or unpaired(best, s) for s in rivals]
+    adjusted = np.asarray(holm([p_value(*gap) for gap in found]), dtype=float)
+    told = dict(zip([s.method for s in rivals], adjusted, strict=True))
     marked = {}
     for name, standing in standings.items():
         place = BEST if name == best.method else ""

@@ -94,7 +94,9 @@ class LeagueTables:
         table.notes += [
             "Test pAUC with its 95 % interval over seeds and test rows. Bold: the best, and what "
             "cannot be told apart from it (tied) by paired intervals after Holm's adjustment over "
-            "the task's methods. Which one is best was seen on the same test rows.",
+            "the task's methods; methods published on different days are compared as if on "
+            "different test rows where what each row said is not kept. Which one is best was seen "
+            "on the same test rows.",
         ]
         below = [self.label(m) for m in methods if m in self.reports.unranked]
         if below:
