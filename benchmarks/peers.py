@@ -25,6 +25,8 @@ from baselines.sopa import SOPA, SOPAs
 from benchmarks.bench_metric import least_seconds
 from pauc_core import PartialAUCLoss, pauc
 from pauc_core.agd_sbcd import AGDSBCD
+from pauc_core.models import descent
+from pauc_core.models.batches import draw_both
 from pauc_core.models.module import ModuleModel
 from pauc_core.objective import get_loss
 from pauc_core.solver import Part, Problem
@@ -190,13 +192,16 @@ def run(task: Problem, method: Any, steps: int, seed: int) -> dict[str, Tensor]:
     return found
 
 
-def batches(task: Problem, steps: int, seed: int) -> Any:
-    """The draws of `run`: which positives, and the rows."""
+def batches(kind: str, task: Problem, steps: int, seed: int) -> Any:
+    """The draws of `run`: which positives (SOPA and SOPA-s ask for them), and the rows."""
+    train = task.train
     for t in range(steps):
         rng = stream(seed, "batch", t)
-        drawn = rng.choice(len(task.train.positives), SIZES["positives"], replace=False)
-        others = rng.choice(task.train.negatives, SIZES["negatives"], replace=False)
-        yield drawn, np.concatenate([task.train.positives[drawn], others])
+        if kind == "auc_m":
+            yield None, np.concatenate(draw_both(train, *SIZES.values(), rng))
+            continue
+        ((pos, neg),) = descent.batches(task, *SIZES.values(), rng)
+        yield pos, np.concatenate([train.positives[pos], train.negatives[neg]])
 
 
 def their_run(
@@ -221,7 +226,7 @@ def their_run(
         kinds = {"sopa": TheirSOPA, "sopa_s": TheirSOPAs}
         optimiser = kinds[kind](network.parameters(), mode="adam", lr=lr, verbose=False, **bare)
     y = torch.arange(BATCH) < SIZES["positives"]
-    for drawn, rows in batches(task, steps, seed):
+    for drawn, rows in batches(kind, task, steps, seed):
         scores = network(torch.from_numpy(task.train.x[rows]))
         if kind == "auc_m":
             value = criterion(torch.sigmoid(scores), y)
@@ -242,7 +247,7 @@ def loss_run(task: Problem, steps: int, seed: int, lr: float) -> dict[str, Tenso
     criterion = PartialAUCLoss(**BAND, memory=1024)
     optimiser = torch.optim.Adam(network.parameters(), lr=lr)
     y = torch.arange(BATCH) < SIZES["positives"]
-    for _, rows in batches(task, steps, seed):
+    for _, rows in batches("sopa", task, steps, seed):
         optimiser.zero_grad()
         criterion(network(torch.from_numpy(task.train.x[rows]))[:, 0], y).backward()
         optimiser.step()
