@@ -168,6 +168,7 @@ def references(pauc: float = 0.9, seeds=(0, 1)) -> tuple[pd.DataFrame, ...]:
         for seed in seeds:
             run = {**key, "method": method, "seed": seed, "model": "linear"}
             runs.append({**run, "pauc_valid": pauc + gain, "data_checksum": "f" * 64})
+            runs[-1]["stale"] = False
             rows += [
                 {**run, "step": i, "objective": value} for i, value in enumerate((0.7, 0.1, 0.2))
             ]
@@ -186,6 +187,8 @@ def test_targets_are_the_reference_runs_and_no_rivals():
     summaries, traces, _ = references()
     nothing = pd.DataFrame({"experiment": ["another"]})
     assert reference_targets(summaries, traces, nothing, NAMES).empty
+    summaries["stale"] = summaries.seed == 0  # of code that is no more
+    assert list(reference_targets(summaries, traces, references()[2], NAMES).seed) == [1]
 
 
 def test_a_stored_target_stays_whatever_the_reference_does_later(tmp_path):

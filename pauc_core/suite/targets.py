@@ -27,7 +27,7 @@ LINEAR, NETWORK = "linear", "network"
 def reference_targets(
     summaries: pd.DataFrame, traces: pd.DataFrame, bands: pd.DataFrame, references: dict[str, str]
 ) -> pd.DataFrame:
-    """The targets that the reference runs of all leagues give, a row a seed.
+    """The targets that the reference runs of all leagues give, a row a seed; stale ones give none.
 
     ``references`` names the method for linear models and for networks. ``pauc_valid`` is its best
     on validation, ``objective_start`` and ``objective_best`` its first and lowest objective: F0
@@ -35,6 +35,7 @@ def reference_targets(
     """
     runs = summaries[summaries.experiment.isin(bands.experiment)]
     runs = runs[runs.chosen_by.fillna(VALIDATION) == VALIDATION]
+    runs = runs[~runs.stale.fillna(False).astype(bool)]
     kind = runs.model.where(runs.model == LINEAR, NETWORK).map(references)
     runs = runs[(runs.method == kind) & runs.pauc_valid.notna()]
     ways = dict(list(traces[traces.chosen_by.fillna(VALIDATION) == VALIDATION].groupby(RUN)))
