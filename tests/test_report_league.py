@@ -22,6 +22,7 @@ from pauc_core.report.clock import OBJECTIVE, PAUC, Target, factors, profile, ti
 from pauc_core.report.frames import load_collected
 from pauc_core.report.league import (
     BEST,
+    OPEN,
     TIED,
     Standing,
     interval,
@@ -70,7 +71,7 @@ def test_who_cannot_be_told_from_the_best_is_tied_after_holm():
 def test_one_seed_ties_with_everyone():
     each = [standing(name, value) for name, value in (("a", 0.9), ("b", 0.5))]
     assert marks(each, {("a", "b"): (0.4, math.inf, 0.0)}) == {"a": BEST, "b": TIED}
-    assert marks(each, {}) == {"a": BEST, "b": TIED}  # nothing is known of either
+    assert marks(each, {}) == {"a": BEST, "b": OPEN}  # nothing is known of either
 
 
 def test_who_was_not_compared_row_by_row_is_compared_as_on_other_rows():
@@ -80,7 +81,7 @@ def test_who_was_not_compared_row_by_row_is_compared_as_on_other_rows():
     assert (gap, error) == pytest.approx((0.1, 0.05))
     assert df == pytest.approx(0.05**4 / (0.03**4 / 8 + 0.04**4 / 20))
     assert p_value(gap, error, df) == pytest.approx(2 * student.sf(2.0, df))
-    assert marks([one, two], {}) == {"a": BEST, "b": TIED}
+    assert marks([one, two], {}) == {"a": BEST, "b": OPEN}
     far = standing("c", 0.7, **spread)
     assert marks([one, far], {}) == {"a": BEST, "c": ""}
 

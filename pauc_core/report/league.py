@@ -16,15 +16,16 @@ from pauc_core.report.regimes import facts
 from pauc_core.report.verdicts import LEVEL
 
 LINEAR, NETWORK = "linear model", "network"
-BEST, TIED = "best", "tied"
+BEST, TIED, OPEN = "best", "tied", "open"
 
 
 @dataclass(frozen=True)
 class Standing:
     """A method on a task: its test pAUC with an interval, and whether another one is better.
 
-    ``place`` is BEST for the highest, TIED for those that cannot be told apart from it, else
-    empty; methods that are not ranked, or whose runs failed in part, have none.
+    ``place`` is BEST for the highest, TIED for those that cannot be told apart from it row by row,
+    OPEN for those that were not compared so and whose own intervals do not decide, else empty;
+    methods that are not ranked, or whose runs failed in part, have none.
     """
 
     method: str
@@ -149,8 +150,8 @@ def unpaired(one: Standing, two: Standing) -> tuple[float, float, float]:
     """Difference, standard error and degrees of freedom as if on different test rows.
 
     For cells that were published on different days, where what each row said is not kept. Methods
-    mostly err on the same rows, so it is wider than a paired one: a tie too many, never too few.
-    Satterthwaite's degrees of freedom.
+    mostly err on the same rows, so it is wider than a paired one and decides less. Satterthwaite's
+    degrees of freedom.
     """
     squares = np.array([one.standard_error, two.standard_error]) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,7 +176,7 @@ def placed(
         place = BEST if name == best.method else ""
         p = float(told.get(name, math.nan))
         if p > 1.0 - LEVEL:
-            place = TIED
+            place = TIED if (best.method, name) in pairs else OPEN
         marked[name] = replace(standing, p_holm=p, place=place)
     return marked
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from pauc_core.report.clock import Target, all_targets
-from pauc_core.report.league import BEST, TIED, Standing, Task, band_label
+from pauc_core.report.league import BEST, OPEN, TIED, Standing, Task, band_label
 from pauc_core.report.league_tables import LeagueTables
 from pauc_core.report.payload import key_of, rounded
 from pauc_core.report.tables import blocks
@@ -114,7 +114,7 @@ def _cell(task: Task, standing: Standing) -> dict[str, Any]:
     return {
         "text": f"{standing.pauc:.4f}" + (f" [{standing.seeds}/{standing.runs}]" if failed else ""),
         "range": f"{standing.low:.4f} to {standing.high:.4f}" if known else "",
-        "tied": standing.place == TIED,
+        "mark": standing.place if standing.place in (TIED, OPEN) else "",
         "best": standing.place in (BEST, TIED),
         "above": task.above(standing),
         "stale": standing.stale,

@@ -15,6 +15,7 @@ from pauc_core.report.league import (
     BEST,
     LINEAR,
     NETWORK,
+    OPEN,
     TIED,
     Standing,
     Task,
@@ -94,10 +95,13 @@ class LeagueTables:
         table.notes += [
             "Test pAUC with its 95 % interval over seeds and test rows. Bold: the best, and what "
             "cannot be told apart from it (tied) by paired intervals after Holm's adjustment over "
-            "the task's methods; methods published on different days are compared as if on "
-            "different test rows where what each row said is not kept. Which one is best was seen "
-            "on the same test rows.",
+            "the task's methods. Which one is best was seen on the same test rows.",
         ]
+        if any(s.place == OPEN for task in tasks for s in task.standings.values()):
+            table.notes.append(
+                "Open: published on another day than the best, so that they cannot be compared row "
+                "by row, and compared as if on different test rows they cannot be told apart."
+            )
         below = [self.label(m) for m in methods if m in self.reports.unranked]
         if below:
             table.notes.append(
@@ -231,7 +235,7 @@ def _cell(task: Task, standing: Standing) -> Cell:
     if standing.seeds < standing.runs:
         text += f" [{standing.seeds} of {standing.runs}]"
     return Cell(
-        text + (f" {TIED}" if standing.place == TIED else ""),
+        text + (f" {standing.place}" if standing.place in (TIED, OPEN) else ""),
         standing.pauc,
         n=standing.seeds,
         best=standing.place in (BEST, TIED),
