@@ -14,31 +14,34 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from baselines.auc_margin import AUCMargin, margin_loss
-from baselines.sopa import SOPA, SOPAs
+from baselines.auc_margin import margin_loss
 from benchmarks.bench_metric import least_seconds
+from benchmarks.peer_sides import (
+    BAND,
+    BATCH,
+    HIGH,
+    ROWS,
+    SHARE,
+    WIDTH,
+    loss_run,
+    our_method,
+    problem,
+    run,
+    their_loss,
+    their_run,
+)
 from pauc_core import PartialAUCLoss, pauc
-from pauc_core.agd_sbcd import AGDSBCD
-from pauc_core.models import descent
-from pauc_core.models.batches import draw_both
-from pauc_core.models.module import ModuleModel
 from pauc_core.objective import get_loss
-from pauc_core.solver import Part, Problem
+from pauc_core.solver import Problem
 from pauc_core.solver.streams import stream
 
 VERSION = "2.0.1"
-BAND = {"fpr_low": 0.0, "fpr_high": 0.3}
-HIGH = BAND["fpr_high"]
-ROWS, WIDTH, SHARE = 6000, 20, 0.05
 EPOCHS, SEEDS, RATES = 5, (0, 1, 2, 3, 4), (0.0001, 0.001, 0.01, 0.1, 1)
-SIZES = {"positives": 16, "negatives": 16}
-BATCH = sum(SIZES.values())
 COUNTS = ((16, 16), (64, 64), (512, 512), (1024, 1024), (1024, 20_000))
 Rows = list[list[str]]
 
@@ -96,7 +99,7 @@ def equal() -> list[str]:
 
 
 def _scores_differ(kind: str) -> list[str]:
-    theirs, ours = _their_loss(kind, 100), _our_method(kind, 0.01).slopes
+    theirs, ours = their_loss(kind, 100), our_method(kind, 0.01).slopes
     numbers = np.full(100, 0.0 if kind == "sopa" else -np.inf)
     surrogate, worst = get_loss("squared_hinge"), np.zeros(2)
     for t in range(10):
@@ -136,122 +139,10 @@ def _margins_differ() -> list[str]:
 
 def _weights_differ(kind: str) -> str:
     task, _, _ = problem(0)
-    mine = run(task, _our_method(kind, 0.01), 10, 0)
+    mine = run(task, our_method(kind, 0.01), 10, 0)
     theirs = their_run(kind, task, 10, 0, 0.01, plain=True)
     gaps = [(mine[name] - theirs[name]).abs().max() for name in theirs if name != "2.bias"]
     return f"{max(gap.item() for gap in gaps):.1e}"
-
-
-# ---- both sides ----------------------------------------------------------------------------------
-
-
-def _their_loss(kind: str, length: int) -> Callable[..., Tensor]:
-    from libauc.losses import pAUC_CVaR_Loss, pAUC_DRO_Loss
-
-    if kind == "sopa":
-        loss: Any = pAUC_CVaR_Loss(length, length, beta=HIGH, eta=0.1)
-    else:
-        loss = pAUC_DRO_Loss(length, gamma=0.9, Lambda=1.0)
-    return lambda scores, y, index: loss(scores, y, index)
-
-
-def _our_method(kind: str, lr: float) -> Any:
-    if kind == "sopa":
-        return SOPA(lr=lr, loss="squared_hinge", eta_s=0.1, decay_epochs=1e9, **SIZES)
-    if kind == "sopa_s":
-        return SOPAs(lr=lr, loss="squared_hinge", Lambda=1.0, g=0.9, decay_epochs=1e9, **SIZES)
-    if kind == "auc_m":
-        return AUCMargin(lr=lr, gamma=1e12, decay_epochs=1e9, **SIZES)
-    return AGDSBCD(mu=1000, gamma=1000, c=10 * lr, T=50, I=16, J=16)
-
-
-def problem(seed: int) -> tuple[Problem, Part, Part]:
-    """A table whose classes no plane parts, a small network; validation and test rows."""
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((4 * ROWS, WIDTH)).astype(np.float32)
-    hidden = x[:, 0] * x[:, 1] + x[:, 2] + 0.7 * rng.standard_normal(4 * ROWS)
-    y = hidden > np.quantile(hidden, 1 - SHARE)
-    train, valid, test = (np.arange(a * ROWS, b * ROWS) for a, b in ((0, 1), (1, 2), (2, 4)))
-    network = nn.Sequential(nn.Linear(WIDTH, 32), nn.ReLU(), nn.Linear(32, 1))
-    task = Problem(
-        train=Part(x, y, train),
-        valid=None,
-        model=ModuleModel(network, device="cpu"),
-        step_epochs=1e-9,  # one batch a step
-        **BAND,
-    )
-    return task, Part(x, y, valid), Part(x, y, test)
-
-
-def run(task: Problem, method: Any, steps: int, seed: int) -> dict[str, Tensor]:
-    """A method of the suite, one batch a step."""
-    state = method.init(task, stream(seed, "start"))
-    for t in range(steps):
-        state = method.step(task, state, stream(seed, "batch", t))
-    found: dict[str, Tensor] = state.iterates()["scored"]
-    return found
-
-
-def batches(kind: str, task: Problem, steps: int, seed: int) -> Any:
-    """The draws of `run`: which positives (SOPA and SOPA-s ask for them), and the rows."""
-    train = task.train
-    for t in range(steps):
-        rng = stream(seed, "batch", t)
-        if kind == "auc_m":
-            yield None, np.concatenate(draw_both(train, *SIZES.values(), rng))
-            continue
-        ((pos, neg),) = descent.batches(task, *SIZES.values(), rng)
-        yield pos, np.concatenate([train.positives[pos], train.negatives[neg]])
-
-
-def their_run(
-    kind: str, task: Problem, steps: int, seed: int, lr: float, *, plain: bool = False
-) -> dict[str, Tensor]:
-    """The same with LibAUC's loss and optimiser, as it comes or without what we have not."""
-    from libauc.losses import AUCMLoss
-    from libauc.optimizers import PESG
-    from libauc.optimizers import SOPA as TheirSOPA
-    from libauc.optimizers import SOPAs as TheirSOPAs
-
-    model: Any = task.model
-    network = model.module
-    network.load_state_dict(model.start(stream(seed, "start")))
-    network.train()
-    bare = {"weight_decay": 0.0, "epoch_decay": 0.0, "clip_value": 1e9} if plain else {}
-    if kind == "auc_m":
-        criterion: Any = AUCMLoss()
-        optimiser: Any = PESG(network.parameters(), loss_fn=criterion, lr=lr, verbose=False, **bare)
-    else:
-        criterion = _their_loss(kind, len(task.train.positives))
-        kinds = {"sopa": TheirSOPA, "sopa_s": TheirSOPAs}
-        optimiser = kinds[kind](network.parameters(), mode="adam", lr=lr, verbose=False, **bare)
-    y = torch.arange(BATCH) < SIZES["positives"]
-    for drawn, rows in batches(kind, task, steps, seed):
-        scores = network(torch.from_numpy(task.train.x[rows]))
-        if kind == "auc_m":
-            value = criterion(torch.sigmoid(scores), y)
-        else:
-            value = criterion(scores, y, torch.from_numpy(drawn))
-        optimiser.zero_grad()
-        value.backward()
-        optimiser.step()
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}
-
-
-def loss_run(task: Problem, steps: int, seed: int, lr: float) -> dict[str, Tensor]:
-    """A loop of anybody's with PartialAUCLoss, its memory, and torch's Adam."""
-    model: Any = task.model
-    network = model.module
-    network.load_state_dict(model.start(stream(seed, "start")))
-    network.train()
-    criterion = PartialAUCLoss(**BAND, memory=1024)
-    optimiser = torch.optim.Adam(network.parameters(), lr=lr)
-    y = torch.arange(BATCH) < SIZES["positives"]
-    for _, rows in batches("sopa", task, steps, seed):
-        optimiser.zero_grad()
-        criterion(network(torch.from_numpy(task.train.x[rows]))[:, 0], y).backward()
-        optimiser.step()
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}
 
 
 # ---- time and pAUC -------------------------------------------------------------------------------
@@ -270,7 +161,7 @@ def _call_times(n_pos: int, n_neg: int) -> list[str]:
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(n_pos + n_neg, generator=generator).requires_grad_()
     y, index = torch.arange(n_pos + n_neg) < n_pos, torch.arange(n_pos)
-    theirs = _their_loss("sopa", n_pos)
+    theirs = their_loss("sopa", n_pos)
     exact, keeps = PartialAUCLoss(**BAND), PartialAUCLoss(**BAND, memory=4096)
     calls = max(1, 20_000 // (n_pos + n_neg))
 
@@ -301,11 +192,9 @@ def trained() -> list[str]:
     methods: dict[str, Callable[[Problem, int, int, float], dict[str, Tensor]]] = {}
     for kind, name in (("sopa", "SOPA"), ("sopa_s", "SOPA-s"), ("auc_m", "AUC-M")):
         methods[f"{name}, LibAUC"] = lambda t, n, s, lr, kind=kind: their_run(kind, t, n, s, lr)
-        methods[f"{name}, ours"] = lambda t, n, s, lr, kind=kind: run(
-            t, _our_method(kind, lr), n, s
-        )
+        methods[f"{name}, ours"] = lambda t, n, s, lr, kind=kind: run(t, our_method(kind, lr), n, s)
     methods["PartialAUCLoss with memory, Adam"] = loss_run
-    methods["AGD-SBCD"] = lambda t, n, s, lr: run(t, _our_method("agd_sbcd", lr), n, s)
+    methods["AGD-SBCD"] = lambda t, n, s, lr: run(t, our_method("agd_sbcd", lr), n, s)
     steps = EPOCHS * ROWS // BATCH
     rows: Rows = []
     times: dict[str, float] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from pauc_core.report import regimes
 from pauc_core.report.frames import ReportError, load_collected
 from pauc_core.report.report import Report, build_report
 from tests.collected_fixture import write_collected
@@ -281,6 +283,15 @@ def test_a_claim_is_judged_in_each_regime_and_the_headline_says_where(tmp_path: 
     tails = frame[(frame.claim == "best_on_long_tails") & (frame.scope != "all")]
     own = tails.groupby("scope").regime.first() == "the paper's own data"
     assert own.to_dict() == {"CIFAR-10-LT": True, "Tiny-ImageNet-200-LT": False}  # 32 px
+
+
+def test_no_two_regimes_share_a_place() -> None:
+    parts = regimes.SEPARABLE, regimes.SMALL, regimes.TALL, regimes.FEATURES
+    named = [", ".join(some) for n in (1, 2, 3) for some in itertools.combinations(parts, n)]
+    named += [regimes.OWN, regimes.GENERATED, regimes.OTHER]
+    assert len({regimes.order(name) for name in named}) == len(named)
+    ends = regimes.OWN, regimes.TALL, regimes.SMALL, f"{regimes.SMALL}, {regimes.TALL}"
+    assert sorted(ends[::-1], key=regimes.order) == list(ends)
 
 
 def test_values_lowest_in_training_objective_are_judged_first_where_they_were_run(

@@ -88,6 +88,7 @@ def _separable(runs: pd.DataFrame, limits: dict[str, float]) -> bool:
     return bool((top | (ends.last_objective <= limits["separable_loss"])).any())
 
 
-def order(regime: str) -> int:
-    """Place of a regime in every list: the paper's own data first, generated data last."""
-    return max(ORDER.index(name) for name in ORDER if name in regime.split(", ") or name == regime)
+def order(regime: str) -> tuple[int, ...]:
+    """Place of a regime in every list, another for each: the paper's own data first."""
+    names = (regime, *regime.split(", "))
+    return tuple(place for place in reversed(range(len(ORDER))) if ORDER[place] in names)

@@ -62,7 +62,11 @@ def mark_stale(collected: Path) -> None:
     """Find anew which runs' code has changed since: at every publication, not only at a new one."""
     frames, meta = read_frames(collected)
     summaries = frames["summaries"]
-    summaries["stale"] = [is_stale(line) for line in summaries.to_dict("records")]
+    # Seeds and datasets share their code, and a digest takes a millisecond.
+    decides = ["use", "model", "params", "tuned", "code_digest"]
+    judged = summaries[decides].drop_duplicates()
+    judged["stale"] = [is_stale(line) for line in judged.to_dict("records")]
+    summaries["stale"] = summaries[decides].merge(judged, how="left")["stale"].to_numpy()
     write_frames(collected, frames, meta)
 
 
