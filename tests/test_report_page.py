@@ -64,6 +64,14 @@ def test_nothing_is_loaded_from_elsewhere(page: str) -> None:
     assert all(link.startswith(("#", "data:")) for link in found)
 
 
+def test_each_link_of_the_page_leads_to_one_place(page: str) -> None:
+    markup = own_markup(page)
+    places = re.findall(r'\bid="([^"]*)"', markup)
+    assert 'id="race"' in markup
+    assert len(places) == len(set(places))
+    assert set(re.findall(r'href="#([^"]*)"', markup)) <= set(places)
+
+
 def test_size_marks_and_parts(page: str) -> None:
     assert len(page.encode()) < 4_000_000
     markup = own_markup(page)

@@ -36,7 +36,7 @@ SECTIONS = {
     "claims": "Claims",
     "tables": "Tables",
     "league": "League",
-    "race": "Race",
+    "svm_race": "Race",
     "curves": "Curves",
     "roc": "ROC",
     "figures": "Figures",
