@@ -341,6 +341,16 @@ def test_a_rival_of_one_line_is_in_the_profile_and_on_the_page(joined):
     json.dumps(payload, allow_nan=False)
 
 
+def test_wins_are_counted_where_all_methods_ran(joined):
+    _, report = joined
+    first, *others = report.league.tasks
+    winner = next(s.method for s in first.standings.values() if s.place == "best")
+    missing = {m: s for m, s in first.standings.items() if m != winner}
+    tasks = [dataclasses.replace(first, standings=missing), *others]
+    told = league_page._most(report.league, tasks)
+    assert f" of {len(others)} tasks that all methods ran, of {len(tasks)})" in told
+
+
 def test_objective_targets_are_for_methods_that_minimise_it(joined):
     _, report = joined
     clock = report.league.times

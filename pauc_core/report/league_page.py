@@ -66,13 +66,16 @@ def _standings(tables: LeagueTables, kind: str) -> dict[str, Any]:
 
 
 def _most(tables: LeagueTables, tasks: list[Task]) -> str:
-    """Who is most often the best or tied with it."""
+    """Who is most often the best or tied with it, on the tasks where all of them ran."""
+    ranked = [m for m in tables.methods(tasks) if m not in tables.reports.unranked]
+    shared = [task for task in tasks if task.standings.keys() >= set(ranked)]
     won = Counter(
-        s.method for task in tasks for s in task.standings.values() if s.place in (BEST, TIED)
+        s.method for task in shared for s in task.standings.values() if s.place in (BEST, TIED)
     )
     most = max(won.values(), default=0)
-    who = ", ".join(tables.label(m) for m in tables.methods(tasks) if most and won[m] == most)
-    count = f"{most} of {len(tasks)} tasks"
+    who = ", ".join(tables.label(m) for m in ranked if most and won[m] == most)
+    whole = "" if shared == tasks else f" that all methods ran, of {len(tasks)}"
+    count = f"{most} of {len(shared)} tasks{whole}"
     return f"Best, or not to be told from it, most often: {who or 'nobody'} ({count})."
 
 
