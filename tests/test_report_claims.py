@@ -125,6 +125,20 @@ def test_a_worse_method_is_contradicted_in_each_claim(tmp_path: Path) -> None:
     assert set(found) == {"contradicted"}
 
 
+def test_a_move_goes_from_the_papers_own_mu_to_the_others(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path, seeds=6)
+
+    def rises(summaries: pd.DataFrame) -> pd.DataFrame:
+        summaries["pauc_test"] += 0.1 * (summaries.method == "agd_sbcd_mu10")
+        return summaries
+
+    change(folder, "summaries", rises)
+    row = part(judged(folder, "test_pauc_over_mu"), "test_pauc_over_mu", "D1").loc["agd_sbcd_mu10"]
+    assert row.value == pytest.approx(row.theirs - row.ours)
+    assert 0.05 < row.low < row.value < row.high
+    assert row.paper_value == pytest.approx(0.6636 - 0.6721)
+
+
 def test_what_did_not_run_is_not_run_and_a_failure_decides(tmp_path: Path) -> None:
     failing = [("gen-cifar10-lt", "agd_sbcd_deep"), ("gen-chest-features@D2", "dca")]
     folder = write_collected(tmp_path, seeds=6, drop=("sorr-gen",), fail=tuple(failing))

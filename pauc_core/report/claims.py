@@ -216,6 +216,8 @@ class Judge:
             if claim["judge"] == "relative_gain":
                 value = ours / theirs - 1.0
                 gain = value - limit
+            elif claim["judge"] == "moves":
+                value = theirs - ours
         else:
             ours = theirs = value = gain = math.nan
         meets = judge(gain, gain, inclusive=claim["judge"] in INCLUSIVE) == SUPPORTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,11 @@ def higher(case: Case) -> Evidence:
         rows=rows,
         basis=basis,
     )
+
+
+def moves(case: Case) -> Evidence:
+    """The same difference told the other way: how far it is from our number to the rival's."""
+    return replace(higher(case), natural=lambda gain: 0.0 - gain)
 
 
 def paired_on_rows(case: Case) -> tuple[Estimate | None, str]:
@@ -235,6 +240,6 @@ JUDGES: dict[str, Callable[[Case], Evidence]] = {
     "relative_gain": relative_gain,
     "higher": higher,
     "falls_faster": falls_faster,
-    "moves": higher,
+    "moves": moves,
 }
 INCLUSIVE = ("exceeds_within", "times_sooner", "relative_gain")  # the limit itself is enough
