@@ -18,10 +18,20 @@ from scipy.stats import t as student
 from pauc_core.data.prepare import prepare
 from pauc_core.repeats import holm
 from pauc_core.report import league_page
-from pauc_core.report.clock import OBJECTIVE, PAUC, Target, factors, profile, time_to, times
-from pauc_core.report.frames import load_collected
+from pauc_core.report.clock import (
+    OBJECTIVE,
+    PAUC,
+    Target,
+    factors,
+    profile,
+    time_to,
+    times,
+    tuning_seconds,
+)
+from pauc_core.report.frames import PROVENANCE, load_collected
 from pauc_core.report.league import (
     BEST,
+    LINEAR,
     OPEN,
     TIED,
     Standing,
@@ -77,7 +87,7 @@ def test_one_seed_ties_with_everyone():
 def test_who_was_not_compared_row_by_row_is_compared_as_on_other_rows():
     spread = {"standard_error": 0.03, "df": 8.0}
     one, two = standing("a", 0.9, **spread), standing("b", 0.8, standard_error=0.04, df=20.0)
-    gap, error, df = unpaired(one, two)
+    gap, error, df = unpaired(one.number, two.number)
     assert (gap, error) == pytest.approx((0.1, 0.05))
     assert df == pytest.approx(0.05**4 / (0.03**4 / 8 + 0.04**4 / 20))
     assert p_value(gap, error, df) == pytest.approx(2 * student.sf(2.0, df))
@@ -333,10 +343,11 @@ def test_a_rival_of_one_line_is_in_the_profile_and_on_the_page(joined):
     tasks, gains = report.league.tasks, pd.read_csv(scale / "tables/league_gains.csv")
     won = [sum(task.standings[m].place in ("best", "tied") for task in tasks) for m in RAN]
     assert f"({max(won)} of {len(tasks)} tasks)" in page
+    gains = gains[~gains.method.isin(report.reports.unranked)]
     told = gains[gains.p_holm <= 0.05].gain
-    assert (
-        f"{(told > 0).sum()} of {len(gains)} comparisons and worse in {(told < 0).sum()};" in page
-    )
+    counted = f"{(told > 0).sum()} of {len(gains)} comparisons of ranked methods"
+    assert f"{counted} and worse in {(told < 0).sum()};" in page
+    assert "No targets are stored" not in page
     assert "Fastest most often:" in page
     json.dumps(payload, allow_nan=False)
 
@@ -371,6 +382,78 @@ def test_targets_of_other_data_do_not_count(joined):
     assert times(report.collected, report.reports, report.league.tasks, nothing).empty
     assert [table.name for table in tables.all()] == ["league", "league_bands"]
     assert league_page.section(tables)["targets"] == []
+
+
+def tables_of(report, **others) -> LeagueTables:
+    league = report.league
+    given = {"collected": report.collected, "tasks": league.tasks, "worth": league.worth,
+             "times": league.times}  # fmt: skip
+    return LeagueTables(reports=report.reports, **{**given, **others})
+
+
+def test_where_the_reference_lowers_nothing_there_is_no_target_of_the_objective(joined):
+    _, report = joined
+    stored, (first, *_) = report.targets, report.league.tasks
+    flat = stored.objective_start * (1 - 1e-9)
+    here = (stored.experiment == first.experiment) & (stored.dataset == first.dataset)
+    changed = stored.assign(objective_best=stored.objective_best.where(~here, flat))
+    found = times(report.collected, report.reports, report.league.tasks, changed)
+    asked = set(found[found.measure == OBJECTIVE].experiment)
+    assert asked == {task.experiment for task in report.league.tasks} - {first.experiment}
+    assert set(found[found.measure == PAUC].experiment) >= {first.experiment}
+    notes = " ".join(tables_of(report, times=found).time().notes)
+    assert "No targets of the objective on 1 of the others" in notes
+    assert "No targets of the objective" not in " ".join(report.league.time().notes)
+
+
+def test_runs_of_different_days_are_compared_as_if_on_different_rows(joined):
+    _, report = joined
+    nothing = dataclasses.replace(report.collected, across=report.collected.across.iloc[:0])
+    paired = {(r.method, r.band): r for r in report.league.worth}
+    rows = worth(nothing, report.reports)
+    assert {(r.method, r.band) for r in rows} == set(paired)
+    for row in rows:
+        assert (row.apart, paired[row.method, row.band].apart) == (1, 0)
+        (other,) = row.gains
+        gap, error, _ = row.gains[other]
+        assert gap == pytest.approx(row.trained[row.band] - row.trained[other])
+        assert gap == pytest.approx(paired[row.method, row.band].gains[other][0], abs=1e-9)
+        here = report.collected.bands.query("method == @row.method and fpr_low == @row.band[0]")
+        assert error == pytest.approx(math.hypot(*here.standard_error))
+    notes = " ".join(tables_of(report, worth=rows).bands().notes)
+    assert f"{len(rows)} of {len(rows)} comparisons are of runs" in notes
+    assert "different days" not in " ".join(report.league.bands().notes)
+
+
+def test_a_table_names_the_data_that_it_was_measured_on_and_what_is_not_in_it(joined):
+    _, report = joined
+    first = report.league.tasks[0]
+    named = f"Measured on {PROVENANCE[first.provenance]}: {first.dataset}."
+    assert named in report.league.bands().notes
+    elsewhere = [dataclasses.replace(task, league="another") for task in report.league.tasks]
+    assert named not in tables_of(report, tasks=elsewhere).bands().notes
+    nothing = report.league.times.iloc[:0]
+    assert named not in tables_of(report, times=nothing).time().notes
+    b = report.collected.bands
+    less = dataclasses.replace(report.collected, bands=b[b.method != "rival"])
+    assert any("not in it" in note for note in tables_of(report, collected=less)
+               .standings("league", LINEAR).notes)  # fmt: skip
+    assert not any("not in it" in note for note in report.league.standings("league", LINEAR).notes)
+
+
+def test_seconds_of_tuning_are_those_before_one_run(joined):
+    _, report = joined
+    summaries = report.collected.summaries.assign(tuned=True)
+    trials = pd.DataFrame(
+        [("league-gen", "breast-cancer", "rival", seed, seconds)
+         for seed, seconds in ((0, 1.0), (0, 2.0), (1, 4.0), (1, 5.0), (2, 1.0))],
+        columns=["experiment", "dataset", "method", "seed", "seconds"],
+    )  # fmt: skip
+    spent = tuning_seconds(dataclasses.replace(report.collected, trials=trials))
+    assert spent["league-gen", "breast-cancer", "rival"] == 3.0, "folds are tuned each by itself"
+    assert spent["league-gen", "breast-cancer", "exact_lbfgs"] == 0.0
+    elsewhere = dataclasses.replace(report.collected, trials=trials, summaries=summaries)
+    assert math.isnan(tuning_seconds(elsewhere)["league-gen", "breast-cancer", "exact_lbfgs"])
 
 
 def test_the_diagonal_is_what_the_runs_for_the_band_score_on_it(joined):

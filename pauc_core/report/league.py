@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from pauc_core.report.verdicts import LEVEL
 
 LINEAR, NETWORK = "linear model", "network"
 BEST, TIED, OPEN = "best", "tied", "open"
+Number = tuple[float, float, float]  # with its standard error and degrees of freedom
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Standing:
     df: float = math.nan
     p_holm: float = math.nan
     place: str = ""
+
+    @property
+    def number(self) -> Number:
+        return self.pauc, self.standard_error, self.df
 
 
 @dataclass(frozen=True)
@@ -134,33 +141,33 @@ def _task(
 
 def differences(
     collected: Collected, experiment: str, dataset: str
-) -> dict[tuple[str, str], tuple[float, float, float]]:
+) -> dict[tuple[str, str], Number]:
     """Difference, standard error and degrees of freedom of each pair of methods, both ways."""
     p = collected.pairwise
     here = p[(p.experiment == experiment) & (p.dataset == dataset) & (p.chosen_by == VALIDATION)]
     found = {}
     for row in here.to_dict("records"):
-        d, error, df = (float(row[name]) for name in ("difference", "standard_error", "df"))
+        d, error, df = _number(row, "difference")
         found[str(row["method"]), str(row["rival"])] = (d, error, df)
         found[str(row["rival"]), str(row["method"])] = (-d, error, df)
     return found
 
 
-def unpaired(one: Standing, two: Standing) -> tuple[float, float, float]:
-    """Difference, standard error and degrees of freedom as if on different test rows.
+def unpaired(one: Number, two: Number) -> Number:
+    """Their difference as if on different test rows.
 
     For cells that were published on different days, where what each row said is not kept. Methods
     mostly err on the same rows, so it is wider than a paired one and decides less. Satterthwaite's
     degrees of freedom.
     """
-    squares = np.array([one.standard_error, two.standard_error]) ** 2
+    values, errors, degrees = np.array([one, two]).T
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = squares.sum() ** 2 / (squares**2 / np.array([one.df, two.df])).sum()
-    return one.pauc - two.pauc, math.sqrt(squares.sum()), float(df)
+        df = (errors**2).sum() ** 2 / (errors**4 / degrees).sum()
+    return float(values[0] - values[1]), math.hypot(*errors), float(df)
 
 
 def placed(
-    standings: dict[str, Standing], pairs: dict[tuple[str, str], tuple[float, float, float]]
+    standings: dict[str, Standing], pairs: dict[tuple[str, str], Number]
 ) -> dict[str, Standing]:
     """Mark the best and what cannot be told apart from it, by paired intervals after Holm."""
     ranked = [s for s in standings.values() if s.ranked]
@@ -168,7 +175,7 @@ def placed(
         return standings
     best = max(ranked, key=lambda s: s.pauc)
     rivals = [s for s in ranked if s is not best]
-    found = [pairs.get((best.method, s.method)) or unpaired(best, s) for s in rivals]
+    found = [pairs.get((best.method, s.method)) or unpaired(best.number, s.number) for s in rivals]
     adjusted = np.asarray(holm([p_value(*gap) for gap in found]), dtype=float)
     told = dict(zip([s.method for s in rivals], adjusted, strict=True))
     marked = {}
@@ -191,47 +198,60 @@ class Worth:
     dataset: str
     band: tuple[float, float]
     trained: dict[tuple[float, float], float]  # band trained for -> test pAUC on ``band``
-    gains: dict[tuple[float, float], tuple[float, float, float]]  # over training for that band
+    gains: dict[tuple[float, float], Number]  # over training for that band
     p_holm: dict[tuple[float, float], float]
+    apart: int  # of the gains: between runs that were published on different days
 
 
 def worth(collected: Collected, reports: Reports) -> list[Worth]:
-    """A row a method, dataset and band of leagues with several bands; Holm over all its rows."""
-    b, a = collected.bands, collected.across
-    trained = {
-        str(row["experiment"]): (float(row["fpr_low"]), float(row["fpr_high"]))
-        for row in b[b.own_band].to_dict("records")
-    }
+    """A row a method, dataset and band of leagues with several bands; Holm over all its rows.
+
+    Runs that were published on different days are compared as if on different test rows.
+    """
+    b = collected.bands
+    own = b[b.own_band]
+    bands = zip(own.fpr_low, own.fpr_high, strict=True)
+    trained = dict(zip(own.experiment, bands, strict=True))
     model = collected.summaries.groupby("experiment").model.first()
-    on_band = dict(list(b.groupby(["method", "league", "dataset", "fpr_low", "fpr_high"])))
+    paired = {
+        (row["experiment"], row["dataset"], row["method"], row["rival_experiment"]): _number(
+            row, "difference"
+        )
+        for row in collected.across.to_dict("records")
+    }
     rows = []
-    for key, part in a.groupby(["method", "league", "dataset", "experiment"], sort=True):
-        method, name, dataset, experiment = map(str, key)
-        band = trained[experiment]
+    for key, part in b.groupby(["method", "league", "dataset", "fpr_low", "fpr_high"], sort=True):
+        method, name, dataset, low, high = map(str, key)
+        band = float(low), float(high)
+        seen = {str(row["experiment"]): _number(row, "pauc") for row in part.to_dict("records")}
+        mine = next((e for e in seen if trained[e] == band), None)
+        others = {trained[e]: (mine, dataset, method, e) for e in seen if trained[e] != band}
+        if mine is None or not others:
+            continue
         gains = {
-            trained[str(row["rival_experiment"])]: (
-                float(row["difference"]), float(row["standard_error"]), float(row["df"]),
-            )
-            for row in part.to_dict("records")
-        }  # fmt: skip
+            other: paired.get(pair) or unpaired(seen[mine], seen[pair[3]])
+            for other, pair in others.items()
+        }
         adjusted = holm([p_value(*gain) for gain in gains.values()])
         rows.append(
             Worth(
                 method=method,
-                kind=LINEAR if model[experiment] == "linear" else NETWORK,
+                kind=LINEAR if model[mine] == "linear" else NETWORK,
                 league=name,
                 dataset=dataset,
                 band=band,
-                trained={
-                    trained[str(row["experiment"])]: float(row["pauc"])
-                    for row in on_band[method, name, dataset, *band].to_dict("records")
-                },
+                trained={trained[e]: number[0] for e, number in seen.items()},
                 gains=gains,
                 p_holm=dict(zip(gains, map(float, adjusted), strict=True)),
+                apart=sum(pair not in paired for pair in others.values()),
             )
         )
     order = {m: reports.order(m) for m in {row.method for row in rows}}
     return sorted(rows, key=lambda r: (order[r.method], r.band, r.league, r.dataset))
+
+
+def _number(row: Mapping[Hashable, Any], name: str) -> Number:
+    return float(row[name]), float(row["standard_error"]), float(row["df"])
 
 
 def league_label(reports: Reports, method: str, labels: dict[str, str]) -> str:

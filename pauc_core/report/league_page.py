@@ -81,13 +81,15 @@ def _most(tables: LeagueTables, tasks: list[Task]) -> str:
 
 def _worth(tables: LeagueTables) -> str:
     """How often training for the band that is scored on pays."""
-    pairs = [(row.gains[o][0], row.p_holm[o]) for row in tables.worth for o in row.gains]
+    unranked = tables.reports.unranked
+    ranked = [row for row in tables.worth if row.method not in unranked]
+    pairs = [(row.gains[o][0], row.p_holm[o]) for row in ranked for o in row.gains]
     told = [gain for gain, p in pairs if p <= 1 - LEVEL]
     better = sum(gain > 0 for gain in told)
     return (
         f"Training for the band that is scored on is better than training for another one in "
-        f"{better} of {len(pairs)} comparisons and worse in {len(told) - better}; the rest is "
-        "undecided."
+        f"{better} of {len(pairs)} comparisons of ranked methods and worse in "
+        f"{len(told) - better}; the rest is undecided."
     )
 
 

@@ -8,9 +8,17 @@ import math
 import numpy as np
 import pandas as pd
 
-from pauc_core.report.clock import all_targets
-from pauc_core.report.frames import PROVENANCE, Collected, Reports
-from pauc_core.report.layout import NOT_THE_PAPERS, Cell, Row, Table, listed, show
+from pauc_core.report.clock import LEAST_FALL, OBJECTIVE, PAUC, all_targets
+from pauc_core.report.frames import KEYS, PROVENANCE, Collected, Reports
+from pauc_core.report.layout import (
+    NOT_THE_PAPERS,
+    Cell,
+    Row,
+    Table,
+    dataset_label,
+    listed,
+    show,
+)
 from pauc_core.report.league import (
     BEST,
     LINEAR,
@@ -107,7 +115,23 @@ class LeagueTables:
             table.notes.append(
                 f"Not ranked: {'; '.join(below)}. Underlined where above the best of the others."
             )
+        if absent := self._absent(kind):
+            table.notes.append(
+                "Run before the league was, and not in it until they are run again: "
+                f"{'; '.join(absent)}."
+            )
         return self._noted(table, tasks)
+
+    def _absent(self, kind: str) -> list[str]:
+        """Datasets of the league's experiments with methods that have no scores on its bands."""
+        s, b = (frame.set_index(KEYS) for frame in (self.collected.summaries, self.collected.bands))
+        linear = s.model == "linear"
+        here = s[(linear if kind == LINEAR else ~linear) & ~s.index.isin(b.index)].reset_index()
+        here = here[here.experiment.isin(self.collected.bands.experiment)]
+        return [
+            f"{dataset_label(str(dataset))} ({part.method.nunique()} methods)"
+            for dataset, part in here.groupby("dataset", sort=True)
+        ]
 
     def _won(self, tasks: list[Task], methods: list[str]) -> Row:
         """On how many tasks each method is the best or tied with it."""
@@ -125,11 +149,11 @@ class LeagueTables:
         every = sorted({band for row in self.worth for band in row.trained})
         heads = [f"trained for {band_label(band)}" for band in every]
         table = self._table("league_bands", "Scored on", [*heads, "datasets", "better", "worse"])
-        for method in dict.fromkeys(row.method for row in self.worth):
+        # A mean over other datasets for one band than for the next would compare these.
+        shown = [row for row in self.worth if set(row.trained) == set(every)]
+        for method in dict.fromkeys(row.method for row in shown):
             for band in every:
-                mine = [r for r in self.worth if (r.method, r.band) == (method, band)]
-                # A mean over other datasets for one band than for the next would compare these.
-                mine = [r for r in mine if set(r.trained) == set(every)]
+                mine = [row for row in shown if (row.method, row.band) == (method, band)]
                 if mine:
                     table.rows.append(self._worth_row(method, band, every, mine))
         table.notes.append(
@@ -137,7 +161,13 @@ class LeagueTables:
             "other bands on which training for the band is told apart from training for the other "
             "(paired interval over seeds and test rows, Holm over a dataset's bands)."
         )
-        return self._noted(table)
+        if apart := sum(row.apart for row in shown):
+            table.notes.append(
+                f"{apart} of {sum(len(row.gains) for row in shown)} comparisons are of runs that "
+                "were published on different days, as if on different test rows."
+            )
+        used = {(row.league, row.dataset) for row in shown}
+        return self._noted(table, [t for t in self.tasks if (t.league, t.dataset) in used])
 
     def _worth_row(self, method: str, band: Band, every: list[Band], mine: list[Worth]) -> Row:
         cells = []
@@ -175,21 +205,39 @@ class LeagueTables:
                 table.rows.append(Row(kind, self.label(method), "", cells, extra))
         table.notes.append(
             "Tasks on which the target is reached in most seeds, of those the method ran on, and "
-            "in brackets the median factor over the fastest method there; a miss is infinite. The "
-            "clock stops while a run is looked at, and looks lie up to a factor of 1.5 apart. The "
-            "seconds: median over tasks of a whole run and of all trials before it. Last: of the "
-            "values chosen from three or more, how many lie at an end of their grid: a method with "
-            "many of them may be better than it looks."
+            "in brackets the median factor over the fastest method there; a miss is infinite. "
+            "Values are those with the best validation pAUC, for targets of the objective too. The "
+            "clock stops while a run is looked at. Looks lie about a factor of 1.2 apart, with a "
+            "budget of a method's own up to 1.5, and for the path a fit: a factor smaller than "
+            "that says nothing, nor one below 3 between methods that were published on different "
+            "days, when the machine may have been another. The seconds: median over tasks of a "
+            "whole run and of all trials before it. Last: of the values chosen from three or more, "
+            "how many lie at an end of their grid: a method with many of them may be better than "
+            "it looks."
         )
-        without = {(t.experiment, t.dataset) for t in self.tasks} - set(
-            self.times[["experiment", "dataset"]].itertuples(index=False, name=None)
-        )
+        timed = self._timed(PAUC, OBJECTIVE)
+        without = len(self.tasks) - len(timed)
         if without:
             table.notes.append(
-                f"No targets are stored for {len(without)} of {len(self.tasks)} tasks (make "
-                "targets)."
+                f"No targets are stored for {without} of {len(self.tasks)} tasks (make targets)."
             )
-        return self._noted(table)
+        flat = sum(
+            (task.experiment, task.dataset) not in self._timed(OBJECTIVE)
+            and not self.reports.minimising.isdisjoint(task.standings)
+            for task in self.tasks
+            if (task.experiment, task.dataset) in timed
+        )
+        if flat:
+            table.notes.append(
+                f"No targets of the objective on {flat} of the others: the reference run lowers it "
+                f"there by less than {LEAST_FALL:g} of what it was."
+            )
+        return self._noted(table, [t for t in self.tasks if (t.experiment, t.dataset) in timed])
+
+    def _timed(self, *measures: str) -> set[tuple[str, str]]:
+        """Experiment and dataset of each task that has targets of these measures."""
+        here = self.times[self.times.measure.isin(measures)]
+        return set(here[["experiment", "dataset"]].itertuples(index=False, name=None))
 
     def _seconds(self, mine: pd.DataFrame) -> list[Cell]:
         tasks = mine.drop_duplicates(["experiment", "dataset"])
@@ -198,7 +246,7 @@ class LeagueTables:
             for key in tasks[["experiment", "dataset", "method"]].itertuples(index=False, name=None)
         ]
         found = (float(np.median(runs)), float(tasks.tuning_seconds.median()))
-        return [Cell(show("cpu_seconds", x) or "0", x, n=len(tasks)) for x in found]
+        return [Cell(show("cpu_seconds", x), x, n=len(tasks)) for x in found]
 
     def _ends(self, mine: pd.DataFrame) -> Cell:
         """How many chosen values lie at an end of what was tried."""
@@ -216,9 +264,9 @@ class LeagueTables:
         title = self.reports.league["tables"][name]
         return Table(name, title, stub, columns, line="not ranked")
 
-    def _noted(self, table: Table, tasks: list[Task] | None = None) -> Table:
+    def _noted(self, table: Table, tasks: list[Task]) -> Table:
         found: dict[str, list[str]] = {}
-        for task in self.tasks if tasks is None else tasks:
+        for task in tasks:
             found.setdefault(task.provenance, []).append(task.dataset)
         table.provenance = list(found)
         if "generated" in found:
