@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,10 +13,11 @@ import pytest
 from pauc_core.report.readme import BEGIN, END, findings, results
 from pauc_core.report.report import build_report, write_tables
 from pauc_core.suite.columns import FRAMES
+from pauc_core.suite.configuration import load
 from pauc_core.suite.frames import VERSION, read_frames
 from pauc_core.suite.merging import merge
 from pauc_core.suite.provenance import is_stale, run_digest
-from pauc_core.suite.publish import mark_stale
+from pauc_core.suite.publish import finished, mark_stale, publish
 from tests.collected_fixture import write_collected
 
 LINEAR = "linear-gen"
@@ -150,6 +152,38 @@ def test_frames_published_before_are_marked_and_written_by_their_new_names(tmp_p
             before[name].drop(columns="stale", errors="ignore"),
             after[name].drop(columns="stale", errors="ignore"),
         )
+
+
+def test_a_published_cell_waits_for_all_jobs_and_rows_for_their_groups(
+    published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = load(ROOT, {"scale": "default", "results": "results", "raw": "data/raw"})
+    split = replace(suite.experiments[LINEAR], seeds_per_job=1)
+    suite = replace(suite, experiments={**suite.experiments, LINEAR: split})
+    scale = tmp_path / "results" / "default"
+    jobs = suite.groups(split, "dca")
+    assert len(jobs) > 1
+    there, new = f"{LINEAR}/gen-chest-features@D1/dca", f"{LINEAR}/digits/dca"
+
+    def end(cell: str, first: int, last: int) -> Path:
+        job = scale / "runs" / cell / f"seeds-{first}-{last}" / "summary.jsonl"
+        job.parent.mkdir(parents=True)
+        job.touch()
+        return job
+
+    done = [end(there, *job) for job in jobs[1:]]
+    others = [end(new, *jobs[0])]
+    assert finished(scale, suite, published) == others, "it replaces nothing"
+    told = capsys.readouterr().err
+    assert (
+        told
+        == f"{there}: {len(jobs) - 1} of {len(jobs)} jobs have ended; what is published stays.\n"
+    )
+    done.append(end(there, *jobs[0]))
+    assert set(finished(scale, suite, published)) == {*others, *done}
+    assert set(finished(scale, suite, tmp_path / "nothing")) == {*others, *done}
+    with pytest.raises(SystemExit, match="lacks digits, gen-chest-features: which rows belong"):
+        publish(tmp_path, scale)
 
 
 def test_two_scales_do_not_mix(published: Path, tmp_path: Path) -> None:

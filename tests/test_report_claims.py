@@ -125,6 +125,23 @@ def test_a_worse_method_is_contradicted_in_each_claim(tmp_path: Path) -> None:
     assert set(found) == {"contradicted"}
 
 
+def test_what_was_not_run_is_in_the_family_of_those_that_were(tmp_path: Path) -> None:
+    folder = write_collected(tmp_path, seeds=6)
+
+    def lower(summaries: pd.DataFrame) -> pd.DataFrame:
+        summaries["pauc_test"] -= 0.02 * (summaries.method == "agd_sbcd")
+        gone = (summaries.dataset == D1) & (summaries.method == "dca")
+        return summaries[~gone]
+
+    change(folder, "summaries", lower)
+    rows = judged(folder, BEST)
+    tasks = rows[(rows.scope != "all") & (rows.experiment == "linear-gen")]
+    assert list(tasks[tasks.verdict == "not run"].measured_on) == [D1]
+    everyone = rows[(rows.scope != "all") & ~rows.check.astype(bool)]
+    least = everyone[(everyone.value < 0) & (everyone.p_holm < 1)].sort_values("p_value").iloc[0]
+    assert least.p_holm == pytest.approx(least.p_value * len(everyone))
+
+
 def test_a_move_goes_from_the_papers_own_mu_to_the_others(tmp_path: Path) -> None:
     folder = write_collected(tmp_path, seeds=6)
 
@@ -354,6 +371,7 @@ def test_ranks_average_over_tasks_and_put_failures_last(tmp_path: Path) -> None:
     summaries = load_collected(folder).summaries
     wanted = ["linear-gen", "race-gen"]
     here = summaries[summaries.experiment.isin(wanted)]
+    here = here[here.method != "random_scores"]  # not ranked: chance would tell any field apart
     means = here.groupby(["experiment", "dataset", "method"]).pauc_test.mean().unstack()
     position = {
         m: np.mean([
@@ -364,7 +382,8 @@ def test_ranks_average_over_tasks_and_put_failures_last(tmp_path: Path) -> None:
     }  # fmt: skip
     for method, value in position.items():
         assert linear.average_rank[method] == pytest.approx(value)
-    assert not set(linear.letters["random_scores"]) & set(linear.letters["agd_sbcd"])
+    assert set(linear.index) == set(position)
+    assert not set(linear.letters["svm_pauc_tight"]) & set(linear.letters["agd_sbcd"])
     mine, theirs = (
         here[here.method == m].set_index(["dataset", "seed"]).pauc_test for m in ("agd_sbcd", "dca")
     )

@@ -234,8 +234,9 @@ class Judge:
     ) -> dict[str, Any]:
         """The claim on all tasks of a regime; Holm's p-values are put beside each of them."""
         ran = [row for row in rows if row["verdict"] != NOT_RUN]
-        for row, p in zip(ran, holm([row["contradicting"] for row in ran]), strict=True):
-            row["p_holm"] = p
+        # Over all, as the verdict is: what was not run is in the family too.
+        for row, p in zip(rows, holm([row["contradicting"] for row in rows]), strict=True):
+            row["p_holm"] = p if row["verdict"] != NOT_RUN else math.nan
         verdict = on_all([r["verdict"] for r in rows], [r["contradicting"] for r in rows])
         printed = [row["paper_meets"] for row in rows if row["paper_meets"]]
         return {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pauc_core.report.frames import VALIDATION, Collected, Reports
+from pauc_core.report.frames import Collected, Reports
 from pauc_core.report.layout import method_label
 from pauc_core.report.verdicts import LEVEL
 
@@ -28,9 +28,11 @@ def average_ranks(
     Methods that ran on fewer than half of a group's tasks are left out, then tasks that not every
     remaining method ran on: a rank says nothing where the field differs. Methods that share a
     letter in ``letters`` cannot be told apart. ``improvement`` is the probability that the
-    group's own method is above the row's on a task and seed drawn at random.
+    group's own method is above the row's on a task and seed drawn at random. What the league does
+    not rank has no rank here: chance, far below all, would tell any field apart.
     """
-    s = collected.summaries[collected.summaries.chosen_by == VALIDATION]
+    s = collected.of_validation("summaries")
+    s = s[~s.method.isin(reports.unranked)]
     rows: list[dict[str, Any]] = []
     for group in groups:
         parts = [s.iloc[:0]]

@@ -34,15 +34,14 @@ def claims_of(published_dir: str | Path) -> list[dict[str, Any]]:
 
 
 def freshness(published_dir: str | Path) -> str:
-    """How many numbers were measured with code that has changed since, and what intervals hold."""
-    numbers = pd.read_csv(Path(published_dir) / "comparison.csv")
-    measured = numbers[numbers.status == "measured"]
-    stale = int(measured.stale.fillna(False).astype(bool).sum())
+    """How many runs are of code that has changed since, and what intervals hold."""
+    runs = pd.read_parquet(Path(published_dir) / "collected" / "summaries.parquet")
+    stale = int(runs["stale"].fillna(False).astype(bool).sum())
     each = (part for row in claims_of(published_dir) for part in row["basis"].split(", "))
     bases = " or ".join(dict.fromkeys(each))
     return (
-        f"Of {len(measured):,} measured numbers {stale:,} are stale: the code has changed since "
-        f"(marked † in the tables). Intervals are over {bases}."
+        f"Of {len(runs):,} runs {stale:,} are stale: the code has changed since (marked † in the "
+        f"tables). Intervals are over {bases}."
     )
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from pauc_core.report.frames import load_reports
 from pauc_core.report.report import build_report, write_report
 from pauc_core.suite.collect import collect
-from pauc_core.suite.columns import ColumnError
-from pauc_core.suite.configuration import load
+from pauc_core.suite.columns import KEYS, ColumnError
+from pauc_core.suite.configuration import Suite, load
 from pauc_core.suite.frames import read_frames, write_frames
 from pauc_core.suite.merging import merge
 from pauc_core.suite.provenance import is_stale
@@ -37,12 +37,18 @@ def _take(scale: Path, published: Path) -> None:
     """Collect the runs that are finished, and put them beside the others: see `merge`."""
     settings = {"scale": scale.name.partition("-subset-")[0], "results": "results"}
     suite = load(Path.cwd(), {**settings, "raw": "data/raw"})
-    summaries = sorted(scale.glob("runs/*/*/*/seeds-*/summary.jsonl"))
-    used = {path.parts[-4].partition("@")[0] for path in summaries}
+    summaries = finished(scale, suite, published / "collected")
+    used = sorted({path.parts[-4].partition("@")[0] for path in summaries})
+    missing = [name for name in used if not (scale / "data" / name / "meta.json").is_file()]
+    if missing:
+        raise SystemExit(
+            f"{scale / 'data'} lacks {', '.join(missing)}: which rows belong together is read from "
+            "there, and no interval is right without it; prepare the data there first."
+        )
     collect(
         summaries,
         scale.glob("tuned/*/*/*.trials.json"),
-        [path for path in scale.glob("data/*/meta.json") if path.parent.name in used],
+        [scale / "data" / name / "meta.json" for name in used],
         scale / "collected",
         scale=scale.name,
         settings={},
@@ -56,6 +62,31 @@ def _take(scale: Path, published: Path) -> None:
         wanted={(n, d, m) for n, e in experiments for d in e.datasets for m in e.methods},
         shown={s.experiment for s in load_reports(REPORTS, scale.name).sources.values()},
     )
+
+
+def finished(scale: Path, suite: Suite, collected: Path) -> list[Path]:
+    """Every summary, but none of a cell that is published and has jobs to go: fewer seeds would
+    take the place of all.
+    """
+    there: set[tuple[str, ...]] = set()
+    if (collected / "meta.json").is_file():
+        frame = read_frames(collected)[0]["summaries"]
+        there = set(frame[list(KEYS)].itertuples(index=False, name=None))
+    found = []
+    for folder in sorted(scale.glob("runs/*/*/*")):
+        cell = folder.parts[-3:]
+        jobs = sorted(folder.glob("seeds-*/summary.jsonl"))
+        known = cell[0] in suite.experiments and cell[2] in suite.methods
+        wanted = len(suite.groups(suite.experiments[cell[0]], cell[2])) if known else len(jobs)
+        if cell in there and len(jobs) < wanted:
+            print(
+                f"{'/'.join(cell)}: {len(jobs)} of {wanted} jobs have ended; what is published "
+                "stays.",
+                file=sys.stderr,
+            )
+        else:
+            found += jobs
+    return found
 
 
 def mark_stale(collected: Path) -> None:
