@@ -68,8 +68,9 @@ def group_codes(names: np.ndarray) -> np.ndarray:
 def equal_rows(x: Any) -> np.ndarray:
     """A number for each row of a dense or CSR array, the same for equal rows.
 
-    A row that has an equal among the training rows is not held out. Rows are told apart by a sum
-    of 64 mixed bits for each entry.
+    A row that has an equal among the training rows is not held out. Rows of zeros alone each have a
+    number of their own: nothing of them can be learnt by heart, and all in one fold they would make
+    it one of another kind. Rows are told apart by a sum of 64 mixed bits for each entry.
     """
     keys = np.random.default_rng(0).integers(2**63, size=x.shape[1], dtype=np.uint64)
     if sp.issparse(x):
@@ -87,7 +88,11 @@ def equal_rows(x: Any) -> np.ndarray:
     # Numbered as they come, so that a column more or another form of the rows changes no fold.
     kind = np.empty(len(order), dtype=np.intp)
     kind[order] = np.argsort(np.argsort(order[new]))[np.cumsum(new) - 1]
-    return kind
+    zeros = ~np.asarray((x != 0).sum(axis=1), dtype=bool).ravel()
+    if np.count_nonzero(zeros) < 2:
+        return kind
+    kind[zeros] = new.sum() + np.arange(np.count_nonzero(zeros))
+    return np.unique(kind, return_inverse=True)[1]
 
 
 def _mix(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
