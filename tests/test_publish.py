@@ -17,7 +17,7 @@ from pauc_core.suite.configuration import load
 from pauc_core.suite.frames import VERSION, read_frames
 from pauc_core.suite.merging import merge
 from pauc_core.suite.provenance import is_stale, run_digest
-from pauc_core.suite.publish import finished, mark_stale, publish
+from pauc_core.suite.publish import finished, mark_stale, publish, trials_of
 from tests.collected_fixture import write_collected
 
 LINEAR = "linear-gen"
@@ -182,6 +182,11 @@ def test_a_published_cell_waits_for_all_jobs_and_rows_for_their_groups(
     done.append(end(there, *jobs[0]))
     assert set(finished(scale, suite, published)) == {*others, *done}
     assert set(finished(scale, suite, tmp_path / "nothing")) == {*others, *done}
+    for cell in (there, f"{LINEAR}/digits/agd_sbcd", "mu-gen/digits/dca"):
+        tried = scale / "tuned" / f"{cell}.trials.json"
+        tried.parent.mkdir(parents=True, exist_ok=True)
+        tried.touch()
+    assert trials_of(done, scale) == [scale / "tuned" / f"{there}.trials.json"]
     with pytest.raises(SystemExit, match="lacks digits, gen-chest-features: which rows belong"):
         publish(tmp_path, scale)
 

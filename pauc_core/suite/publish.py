@@ -47,7 +47,7 @@ def _take(scale: Path, published: Path) -> None:
         )
     collect(
         summaries,
-        scale.glob("tuned/*/*/*.trials.json"),
+        trials_of(summaries, scale),
         [scale / "data" / name / "meta.json" for name in used],
         scale / "collected",
         scale=scale.name,
@@ -87,6 +87,16 @@ def finished(scale: Path, suite: Suite, collected: Path) -> list[Path]:
         else:
             found += jobs
     return found
+
+
+def trials_of(summaries: list[Path], scale: Path) -> list[Path]:
+    """What was tried for these runs, on their dataset or on another (tune_on): no run, no trial."""
+    ran = {(path.parts[-5], path.parts[-3]) for path in summaries}
+    return [
+        path
+        for path in sorted(scale.glob("tuned/*/*/*.trials.json"))
+        if (path.parts[-3], path.name.removesuffix(".trials.json")) in ran
+    ]
 
 
 def mark_stale(collected: Path) -> None:
