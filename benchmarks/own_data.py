@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pauc_core import PartialAUCClassifier, pauc
 from pauc_core.files import write_text
-from pauc_core.own_data.folds import equal_rows
+from pauc_core.own_data.folds import kept_together
 
 WIDTH = {"a9a": 123, "w8a": 300, "ijcnn1": 22, "covtype": 54}
 ANIMALS = ("bird", "cat", "deer", "dog", "horse")  # CIFAR-10's classes, as they are prepared
@@ -163,7 +163,7 @@ def load(name: str, mirror: Path, prepared: Path | None, seeds: int) -> Iterator
         yield (x[:cut], y[:cut]), (x[cut:], y[cut:])
     elif name in ("w8a", "covtype"):
         x, y = read(mirror, "covtype.libsvm.binary.scale" if name == "covtype" else name, name)
-        groups = equal_rows(x) if name == "w8a" else np.arange(len(y))
+        groups = kept_together(x, y) if name == "w8a" else np.arange(len(y))
         for seed in range(seeds):
             split = GroupShuffleSplit(
                 1, test_size=0.25 if name == "w8a" else 0.1, random_state=seed

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pauc_core import PartialAUCClassifier, pauc, pauc_scorer
 from pauc_core.own_data.classifier import PENALTIES
-from pauc_core.own_data.folds import equal_rows, group_codes, held_out_masks
+from pauc_core.own_data.folds import equal_rows, group_codes, held_out_masks, kept_together
 from pauc_core.own_data.threshold import at_least_cost
 
 BAND = {"fpr_low": 0.05, "fpr_high": 0.5}
@@ -266,23 +266,55 @@ def test_folds_are_used_until_a_thousand_rows_of_the_smaller_class_decide():
 
 def test_folds_share_both_classes_and_no_equal_rows():
     rng = np.random.default_rng(0)
-    x = rng.integers(3, size=(4000, 4)) * rng.integers(2, size=(4000, 1)).astype(float)
+    x = rng.integers(3, size=(4000, 6)) * rng.integers(2, size=(4000, 1)).astype(float)
     x[:3000, 0] = rng.normal(size=3000)
     y = rng.random(4000) < 0.1
     kinds = equal_rows(x)
-    zeros = ~x.any(axis=1)
-    distinct, expected = np.unique(x[~zeros], axis=0, return_inverse=True)
-    assert len(np.unique(kinds)) == kinds.max() + 1 == len(distinct) + zeros.sum()
-    pairs = np.unique(np.stack([kinds[~zeros], expected.ravel()]), axis=1)
-    assert pairs.shape[1] == len(distinct)
+    distinct, expected = np.unique(x, axis=0, return_inverse=True)
+    assert len(np.unique(kinds)) == kinds.max() + 1 == len(distinct)
+    assert len(np.unique(np.stack([kinds, expected.ravel()]), axis=1).T) == len(distinct)
     np.testing.assert_array_equal(kinds, equal_rows(sp.csr_array(x)))
     np.testing.assert_array_equal(kinds, equal_rows(np.where(x == 0, -0.0, x)))
-    masks = held_out_masks(y, kinds, 0.2, 0)
+    zeros = ~x.any(axis=1)
+    assert np.bincount(kinds)[kinds[zeros]].min() > 400
+    together = kept_together(x, y)
+    assert len(np.unique(together[zeros])) == zeros.sum(), "rows that are common are dealt singly"
+    assert len(np.unique(together[~zeros])) == len(np.unique(kinds[~zeros]))
+    masks = held_out_masks(y, together, 0.2, 0)
     assert np.sum(masks, axis=0).tolist() == [1] * 4000
     for mask in masks:
-        assert not set(kinds[mask]) & set(kinds[~mask])
+        assert not set(together[mask]) & set(together[~mask])
         for part in (mask[y], mask[~y], mask[zeros]):
             assert part.mean() == pytest.approx(0.2, abs=0.04)
+
+
+def test_rare_rows_that_were_repeated_stay_together_and_so_do_doubles():
+    rng = np.random.default_rng(0)
+    few = rng.normal(size=(20, 3)) + 1
+    x = np.concatenate([np.repeat(few, 100, axis=0), rng.normal(size=(3000, 3))])
+    y = np.arange(5000) < 2000
+    np.testing.assert_array_equal(kept_together(x, y), equal_rows(x))
+    np.testing.assert_array_equal(kept_together(x, ~y), equal_rows(x))
+    y[::7] = False
+    assert len(np.unique(kept_together(x, y))) == 5000
+    doubled = np.repeat(rng.normal(size=(100, 3)), 5, axis=0)
+    np.testing.assert_array_equal(
+        kept_together(doubled, np.arange(500) % 2 == 0), equal_rows(doubled)
+    )
+
+
+def test_a_table_of_a_few_answers_is_held_out_as_it_is_met():
+    rng = np.random.default_rng(0)
+
+    def drawn(rows):
+        answers = np.c_[rng.integers(1, 5, rows), rng.integers(0, 2, rows)].astype(float)
+        odds = 0.6 * (answers[:, 0] - 2) + 0.8 * answers[:, 1] - 1.5
+        return answers, rng.random(rows) < 1 / (1 + np.exp(-odds))
+
+    model = PartialAUCClassifier(0.0, 0.2, predict_fpr=0.1, random_state=0).fit(*drawn(8000))
+    x, y = drawn(40000)
+    assert model.validation_score_ == pytest.approx(model.score(x, y), abs=0.03)
+    assert 0.0 < model.predict(x)[~y].mean() < 0.13
 
 
 def test_few_negatives_in_the_band_warn():

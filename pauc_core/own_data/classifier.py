@@ -21,7 +21,7 @@ from pauc_core.objective.losses import LOSSES
 from pauc_core.own_data.calibration import probabilities
 from pauc_core.own_data.decision import Aim, HeldOut, decide
 from pauc_core.own_data.doubts import doubt_band
-from pauc_core.own_data.folds import equal_rows, group_codes, group_names, held_out_masks
+from pauc_core.own_data.folds import group_codes, group_names, held_out_masks, kept_together
 from pauc_core.own_data.promise import promise_rows
 from pauc_core.own_data.search import Found, Plan, search, without_choice
 from pauc_core.own_data.settings import USUAL, check_choice, check_count, check_number, named_rates
@@ -174,9 +174,9 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         used[self.set_apart_] = False
         apart, x = X[self.set_apart_], X if used.all() else X[used]
         y, weights = y[used], None if weights is None else weights[used]
-        kept = equal_rows(x) if names is None else group_codes(names[used])
 
         positive, band = y == self.classes_[1], fpr_band(**self.band_)
+        kept = kept_together(x, positive) if names is None else group_codes(names[used])
         masks = held_out_masks(positive, kept, self.validation_fraction, random)
         del kept  # a number a row; a fit of many rows holds little beside them
         doubt_band(positive ^ band.exchanged, masks, band, list(self.band_.values()), weights)

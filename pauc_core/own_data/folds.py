@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 ENOUGH = 1000  # held-out rows of the smaller class that may decide
 FEW = 10  # rows of a class below which none is held out
+DOUBLES, COMMON = 5, 1 / 500  # equal rows, and their share of all, beyond which they are common
 BLOCK = 1024  # rows of a dense array hashed at a time
 
 
@@ -68,9 +69,7 @@ def group_codes(names: np.ndarray) -> np.ndarray:
 def equal_rows(x: Any) -> np.ndarray:
     """A number for each row of a dense or CSR array, the same for equal rows.
 
-    A row that has an equal among the training rows is not held out. Rows of zeros alone each have a
-    number of their own: nothing of them can be learnt by heart, and all in one fold they would make
-    it one of another kind. Rows are told apart by a sum of 64 mixed bits for each entry.
+    Rows are told apart by a sum of 64 mixed bits for each entry.
     """
     keys = np.random.default_rng(0).integers(2**63, size=x.shape[1], dtype=np.uint64)
     if sp.issparse(x):
@@ -88,11 +87,25 @@ def equal_rows(x: Any) -> np.ndarray:
     # Numbered as they come, so that a column more or another form of the rows changes no fold.
     kind = np.empty(len(order), dtype=np.intp)
     kind[order] = np.argsort(np.argsort(order[new]))[np.cumsum(new) - 1]
-    zeros = ~np.asarray((x != 0).sum(axis=1), dtype=bool).ravel()
-    if np.count_nonzero(zeros) < 2:
-        return kind
-    kind[zeros] = new.sum() + np.arange(np.count_nonzero(zeros))
-    return np.unique(kind, return_inverse=True)[1]
+    return kind
+
+
+def kept_together(x: Any, positive: np.ndarray) -> np.ndarray:
+    """Numbers of the rows that share a fold: equal rows, so that no row is learnt by heart.
+
+    But not those that are met wherever rows are drawn, as in a table of a few answers: all in one
+    fold they would make it one of another kind. Rows of the rarer class alone stay together however
+    many there are, which is what repeating these to balance the classes looks like.
+    """
+    kinds = equal_rows(x)
+    size = np.bincount(kinds)
+    rare = positive if 2 * np.count_nonzero(positive) <= len(positive) else ~positive
+    repeated = np.bincount(kinds, rare) == size
+    single = ((size > max(DOUBLES, COMMON * len(kinds))) & ~repeated)[kinds]
+    if not single.any():
+        return kinds
+    kinds[single] = len(size) + np.arange(np.count_nonzero(single))
+    return np.unique(kinds, return_inverse=True)[1]
 
 
 def _mix(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
