@@ -317,6 +317,20 @@ def test_a_table_of_a_few_answers_is_held_out_as_it_is_met():
     assert 0.0 < model.predict(x)[~y].mean() < 0.13
 
 
+def test_a_surrogate_that_leads_to_zero_is_told_and_not_followed_to_the_end():
+    rng = np.random.default_rng(5)
+    y = rng.random(1500) < 0.2
+    x = rng.normal(size=(1500, 5)) + 0.7 * np.outer(y, np.eye(5)[0])
+    with pytest.warns(UserWarning, match=r"worse than logistic regression does .pAUC 0\.1\d\d "):
+        model = PartialAUCClassifier(0.0, 0.1, loss="sigmoid", random_state=0).fit(x, y)
+    assert model.validation_score_ < model.start_score_
+    assert model.score(x, y) > 0.1, "the fit to all rows alone ends below chance"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        free = PartialAUCClassifier(0.0, 0.1, random_state=0).fit(x, y)
+    assert free.validation_score_ >= free.start_score_ - 0.01
+
+
 def test_few_negatives_in_the_band_warn():
     x, y = two_kinds(10, rows=1000)
     with pytest.warns(UserWarning, match="training negatives lie in the band"):

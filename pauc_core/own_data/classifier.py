@@ -20,7 +20,7 @@ from pauc_core.models.scaled_rows import ScaledRows, exact_product
 from pauc_core.objective.losses import LOSSES
 from pauc_core.own_data.calibration import probabilities
 from pauc_core.own_data.decision import Aim, HeldOut, decide
-from pauc_core.own_data.doubts import doubt_band
+from pauc_core.own_data.doubts import doubt_band, doubt_fit
 from pauc_core.own_data.folds import group_codes, group_names, held_out_masks, kept_together
 from pauc_core.own_data.promise import promise_rows
 from pauc_core.own_data.search import Found, Plan, search, without_choice
@@ -186,6 +186,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         target, everyone = positive ^ band.exchanged, np.ones(len(y), dtype=bool)
         everything = Training(rows, target, everyone, band.low, band.high, weights)
         found = self._search(everything, masks, costs[::-1] if band.exchanged else costs)
+        doubt_fit(found)
 
         found = found.signed(band)
         seen = HeldOut.of(rows, positive, weights, masks, found)

@@ -10,6 +10,7 @@ import numpy as np
 from pauc_core.bands import Band
 from pauc_core.metrics import ranks
 from pauc_core.own_data.folds import FEW
+from pauc_core.own_data.search import Found
 
 FEW_IN_BAND = 30  # negatives in the band below which a pAUC is mostly noise
 
@@ -55,6 +56,24 @@ def doubt_band(
         _warn(
             f"The smaller class has fewer than {FEW} rows: nothing is held out, and nothing can be "
             "chosen by; add rows."
+        )
+
+
+def doubt_fit(found: Found) -> None:
+    """Say where logistic regression ranks the band better, or the last fit worse than its start.
+
+    Where nothing but one surrogate or penalty is tried, neither can be chosen away.
+    """
+    value = float(found.table["pauc"][found.chosen])
+    if found.behind:
+        _warn(
+            f"The fit ranks the band worse than logistic regression does (pAUC {value:.3g} against "
+            f"{found.start:.3g}): leave out loss and penalty, so that it can be chosen."
+        )
+    elif found.fell:
+        _warn(
+            "The fit to all rows ranked them worse than the fits to the folds, whose mean is kept: "
+            "leave out loss and penalty, or widen the band."
         )
 
 

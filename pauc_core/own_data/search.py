@@ -15,6 +15,7 @@ from pauc_core.solver.path import Training, fit_band, fit_logistic, follow
 
 PLAIN, BALANCED = "logistic regression", "balanced logistic regression"
 LOGISTIC_ITERATIONS = 1000
+CLEAR = 2.0  # paired standard errors from which one ranking is worse than another
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,17 @@ class Found:
     """The candidates as the held-out rows see them, and the weights of the one that was chosen.
 
     ``table`` has a column a fact and a row a candidate; ``start`` is the held-out pAUC of plain
-    logistic regression.
+    logistic regression, and ``behind`` whether the chosen one lies clearly below it. ``fell``: the
+    fit to all rows ranked them clearly worse than the weights that it began with, which were kept.
     """
 
     table: dict[str, np.ndarray]
     start: float
+    behind: bool
     chosen: int
     fold_weights: list[np.ndarray]
     weights: np.ndarray
+    fell: bool
     iterations: int
 
     def signed(self, band: Band) -> Found:
@@ -117,22 +121,23 @@ def search(
     chosen = choose(looks, [c.penalty for c in candidates])
     table = _table(candidates, looks, chosen)
     plain = looks[0] if plan.starts else seen([start[0] for start in starts])
-    start_value = plain.value
+    start_value, behind = plain.value, _clearly_above(plain, looks[chosen])
     del looks, plain  # a number a held-out row and candidate
-    best, iterations = _refit(
+    best, fell, iterations = _refit(
         everything, candidates[chosen], np.mean(weights[chosen], axis=0), plan
     )
     tick()
-    return Found(table, start_value, chosen, weights[chosen], best, iterations)
+    return Found(table, start_value, behind, chosen, weights[chosen], best, fell, iterations)
 
 
 def without_choice(everything: Training, plan: Plan) -> Found:
     """The plan's first candidate on all rows, where too few can be held out to choose by."""
     candidate = plan.candidates[0]
     start, _ = _logistic(everything, plan.class_weights, np.zeros(everything.rows.width))
-    w, iterations = _refit(everything, candidate, start, plan)
+    w, fell, iterations = _refit(everything, candidate, start, plan)
     seen, plain = (_look(everything, each, everything.train) for each in (w, start))
-    return Found(_table([candidate], [seen], 0), plain.value, 0, [], w, iterations)
+    table = _table([candidate], [seen], 0)
+    return Found(table, plain.value, _clearly_above(plain, seen), 0, [], w, fell, iterations)
 
 
 def _look(everything: Training, w: np.ndarray, held: np.ndarray) -> Seen:
@@ -169,14 +174,26 @@ def _path(
     return found
 
 
+def _clearly_above(one: Seen, other: Seen) -> bool:
+    difference, error = gap(one, other)
+    return difference > max(CLEAR * error, 0.0)
+
+
 def _refit(
     everything: Training, candidate: Candidate, start: np.ndarray, plan: Plan
-) -> tuple[np.ndarray, int]:
+) -> tuple[np.ndarray, bool, int]:
+    """A candidate on all rows, whether it fell below where it began, and its iterations.
+
+    Where pairs in the band are mostly ranked wrongly, as in a narrow one, weights of 0 have the
+    least loss, and a fit may end at hardly more, whose ranking is noise.
+    """
     if candidate.loss == PLAIN:
-        return _logistic(everything, plan.class_weights, start)
+        w, iterations = _logistic(everything, plan.class_weights, start)
+        return w, False, iterations
     if candidate.loss == BALANCED:
-        return _logistic(everything, _balance(everything), start)
-    return fit_band(
+        w, iterations = _logistic(everything, _balance(everything), start)
+        return w, False, iterations
+    w, iterations = fit_band(
         everything,
         start,
         loss=candidate.loss,
@@ -184,6 +201,9 @@ def _refit(
         max_iter=plan.max_iter,
         tol=plan.tol,
     )
+    before, after = (_look(everything, each, everything.train) for each in (start, w))
+    fell = _clearly_above(before, after)
+    return start if fell else w, fell, iterations
 
 
 def _logistic(
