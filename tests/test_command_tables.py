@@ -469,3 +469,28 @@ def test_probabilities_rank_as_scores_do(folder, model, capsys):
     assert scores["probability"].is_monotonic_increasing
     positive = scores["y"] == "sick"
     assert scores["probability"].mean() == pytest.approx(positive.mean(), abs=0.05)
+
+
+def test_columns_handed_on_keep_their_names_and_answers_stay_numbers(
+    folder: Path, fitted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["predict", str(fitted), "test.csv", "-o", "out.csv"]
+    assert main([*line, "--keep", "smoker", "ward"]) == 0
+    kept, plain = pd.read_csv("out.csv"), messy(1)
+    assert kept["smoker"].tolist() == plain["smoker"].tolist()
+    assert main(line) == 0
+    np.testing.assert_array_equal(pd.read_csv("out.csv")["score"], kept["score"])
+    assert main([*line[:-1], "out.parquet"]) == 0
+    np.testing.assert_allclose(pd.read_parquet("out.parquet")["score"], kept["score"])
+    plain.rename(columns={"age": "score"}).assign(age=plain["age"]).to_csv("named.csv")
+    assert main(["predict", str(fitted), "named.csv", "-o", "no.csv", "--keep", "score"]) == 1
+    assert "its column 'score' would take the place of ours" in capsys.readouterr().err
+    assert not Path("no.csv").exists()
+
+
+@pytest.mark.parametrize("option", [["--id", "a"], ["--positive", "sick"], ["--score", "a"]])
+def test_two_models_have_no_options_of_files_of_scores(
+    folder: Path, fitted: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(fitted), str(fitted), "test.csv", *option]) == 1
+    assert f"{option[0]} is for two files of scores" in capsys.readouterr().err

@@ -92,6 +92,12 @@ def test_words_none_of_which_was_seen_are_worth_a_warning():
         applied(encoding, a=["ja", "no"], other=[0.0] * 2)
 
 
+def test_new_words_that_count_as_others_are_worth_a_warning_too():
+    encoding = learn(["x"] * 140 + ["y"] * 151 + ["z"] * 9)
+    with pytest.warns(UserWarning, match="None of the values of 'a' in .* was seen in training"):
+        applied(encoding, a=["X", "Y"], other=[1.0, 2.0])
+
+
 def test_thousands_of_words_keep_the_most_frequent_and_become_sparse():
     size = 40_000
     rank = np.random.default_rng(1).zipf(1.3, size=size)

@@ -331,6 +331,22 @@ def test_a_surrogate_that_leads_to_zero_is_told_and_not_followed_to_the_end():
     assert free.validation_score_ >= free.start_score_ - 0.01
 
 
+def test_what_no_fit_can_use_is_refused_before_it():
+    x, y = two_kinds(60, rows=400)
+    groups = np.arange(400) // 2 + 0.0
+    groups[7] = np.nan
+    for names in (groups, np.where(np.isnan(groups), None, "g")):
+        with pytest.raises(ValueError, match="Groups have no value in row 7"):
+            PartialAUCClassifier().fit(x, y, groups=names)
+    with pytest.raises(ValueError, match=r"class_weight of False is -1\.0: expected a number in"):
+        PartialAUCClassifier(class_weight={0: -1, 1: 1}).fit(x, y)
+    with pytest.raises(ValueError, match="promises a false positive rate between 0 and 1"):
+        PartialAUCClassifier(predict_fpr=1.0, confidence=0.9).fit(x, y)
+    few = np.concatenate([np.flatnonzero(y), np.flatnonzero(~y)[:95]])
+    with pytest.raises(ValueError, match=r"none of the 95 negatives .* \(95\)"):
+        PartialAUCClassifier(0.3, 0.31, loss="sigmoid").fit(x[few], y[few])
+
+
 def test_few_negatives_in_the_band_warn():
     x, y = two_kinds(10, rows=1000)
     with pytest.warns(UserWarning, match="training negatives lie in the band"):
@@ -499,5 +515,10 @@ def test_the_scorer_serves_any_classifier():
         model.fit(x, words)
         expected = pauc(y, model.predict_proba(x)[:, 1], fpr_low=0.1, fpr_high=0.3)
         assert scorer(model, x, words) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="The label 'maybe' is none of the classifier's"):
+        scorer(model, x, np.where(np.arange(len(x)) == 3, "maybe", words))
+    three = LogisticRegression().fit(x, np.arange(len(x)) % 3)
+    with pytest.raises(ValueError, match="knows 3 classes: expected two"):
+        scorer(three, x, np.arange(len(x)) % 3)
     grid = GridSearchCV(LogisticRegression(), {"C": [0.01, 1.0]}, scoring=scorer, cv=2)
     assert grid.fit(x, words).best_score_ > 0.5

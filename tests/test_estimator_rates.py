@@ -219,7 +219,7 @@ def test_promises_that_cannot_be_kept():
         with pytest.raises(ValueError, match=f"confidence=0.95 and {name} do not go together"):
             PartialAUCClassifier(**promise).fit(x, y, **{name: np.arange(len(y)) % 7 + 1})
     for wrong in ({"predict_fpr": 0.0}, {"predict_tpr": 0.9}, {"class_weight": "balanced"}):
-        with pytest.raises(ValueError, match="promises a false positive rate above 0"):
+        with pytest.raises(ValueError, match="promises a false positive rate between 0 and 1"):
             PartialAUCClassifier(confidence=0.95, **wrong).fit(x, y)
 
 

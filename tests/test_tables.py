@@ -157,3 +157,5 @@ def test_text_columns_keep_their_cells_and_words_may_mean_nothing(tmp_path):
     parquet = tmp_path / "t.parquet"
     pd.DataFrame({"a": ["x", "gone"], "b": [1, 2]}).to_parquet(parquet)
     assert read_table(parquet, missing=["gone"]).frame["a"].isna().tolist() == [False, True]
+    found = read_table(parquet, missing=["gone", "2.0", "y"]).frame["b"]
+    assert found.isna().tolist() == [False, True], "numbers too, as in a CSV file"

@@ -23,6 +23,7 @@ from pauc_core.own_data.decision import Aim, HeldOut, decide
 from pauc_core.own_data.doubts import doubt_band, doubt_fit
 from pauc_core.own_data.folds import group_codes, group_names, held_out_masks, kept_together
 from pauc_core.own_data.promise import promise_rows
+from pauc_core.own_data.scorer import which_positive
 from pauc_core.own_data.search import Found, Plan, search, without_choice
 from pauc_core.own_data.settings import USUAL, check_choice, check_count, check_number, named_rates
 from pauc_core.solver.path import Training
@@ -225,7 +226,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Area under the ROC curve in the band, divided by the band's width."""
-        positive = np.asarray(y) == self.classes_[1]
+        positive = which_positive(y, self.classes_)
         decision = self.decision_function(X)
         band: dict[str, Any] = self.band_
         return pauc(positive, decision, sample_weight=sample_weight, **band)
@@ -325,6 +326,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         costs = compute_class_weight(
             self.class_weight, classes=self.classes_, y=y, sample_weight=weights
         )
+        for label, cost in zip(self.classes_, costs, strict=True):
+            check_number(f"class_weight of {label}", float(cost), 0, ends="()")
         return float(costs[0]), float(costs[1])
 
     def _search(

@@ -158,13 +158,22 @@ def predict(arguments: argparse.Namespace) -> Result:
     columns: dict[str, Any] = dict(rows.kept)
     if rows.labels is not None and label:
         columns[label] = rows.labels
+    for name in ("score", "probability", "predicted"):
+        if name in columns:
+            raise ValueError(
+                f"{arguments.table}: its column {name!r} would take the place of ours of that "
+                "name: rename it, or leave it out."
+            )
     negative, positive = model.words
     columns["score"] = scores
     columns["probability"] = model.classifier.predict_proba(rows.x)[:, 1]
     columns["predicted"] = np.where(scores > 0, positive, negative)
-    separator = "\t" if ".tsv" in arguments.output.suffixes else ","
+    frame, ending = pd.DataFrame(columns), arguments.output.suffixes
     with atomic_path(arguments.output) as draft:
-        pd.DataFrame(columns).to_csv(draft, index=False, sep=separator)
+        if ".parquet" in ending:
+            frame.to_parquet(draft, index=False)
+        else:
+            frame.to_csv(draft, index=False, sep="\t" if ".tsv" in ending else ",")
     return {
         "rows": len(scores),
         "predicted": {positive: int((scores > 0).sum()), negative: int((scores <= 0).sum())},
@@ -180,6 +189,11 @@ def compare(arguments: argparse.Namespace) -> Result:
     paths, band = arguments.files, arguments.band
     beside = {"label": arguments.label, "group": arguments.group, "weight": arguments.weight}
     if len(paths) == 3:
+        for name in ("positive", "id", "score"):
+            if getattr(arguments, name):
+                raise ValueError(
+                    f"--{name} is for two files of scores, and here are two models: leave it out."
+                )
         pair, models = of_models(paths[:2], paths[2], **beside)
         bands = [model.classifier.band_ for model in models]
         if band is None and bands[0] != bands[1]:

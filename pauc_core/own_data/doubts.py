@@ -34,14 +34,17 @@ def doubt_band(
     left, fewest = total - max(held, default=0), min(held, default=total)
     inside = left * (band.high - band.low)
     if weights is None:
-        try:
-            m, n = ranks(left, band.low, band.high)
-        except ValueError as error:
-            raise ValueError(
-                f"The band {text} holds none of the {left} {kind} that there are to learn from "
-                f"({total} less those of a held-out fold): widen the band or bring more {kind}."
-            ) from error
-        inside = n - m
+        # A band between two ranks may hold one of 94 and none of 95.
+        for size in sorted({left, *(total - part for part in held), total}):
+            try:
+                m, n = ranks(size, band.low, band.high)
+            except ValueError as error:
+                less = " less those of a held-out fold" if size < total else ""
+                raise ValueError(
+                    f"The band {text} holds none of the {size} {kind} that there are to learn from "
+                    f"({total}{less}): widen the band or bring more {kind}."
+                ) from error
+            inside = n - m if size == left else inside
     if inside < FEW_IN_BAND:
         _warn(
             f"Only {inside:.3g} training {kind} lie in the band {text}: with fewer than "

@@ -219,7 +219,8 @@ def _entries(rule: Numbers | Words, table: Table) -> Iterator[tuple[Any, Any, An
         codes, values = coded(column)
         place = [known.get(word, other) for word in words(values)]
         places = np.array([*place, hole if rule.missing else other])[codes]
-        if known and len(codes) and not np.isin(places, [*known.values(), hole]).any():
+        seen = [*known.values(), *([hole] if rule.missing else [])]
+        if known and len(codes) and not np.isin(places, seen).any():
             warnings.warn(
                 f"None of the values of {rule.name!r} in {table.path} was seen in training.",
                 stacklevel=2,

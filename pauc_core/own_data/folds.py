@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
@@ -54,6 +55,11 @@ def group_names(groups: Any, rows: int) -> np.ndarray:
     if names.shape != (rows,):
         raise ValueError(
             f"Groups of shape {names.shape} cannot split {rows} rows: expected one value a row."
+        )
+    missing = np.asarray(pd.isna(names))
+    if missing.any():
+        raise ValueError(
+            f"Groups have no value in row {int(missing.argmax())}: expected one value a row."
         )
     return names
 

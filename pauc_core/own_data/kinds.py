@@ -23,6 +23,7 @@ ROWS = 50  # whole numbers that must be there to tell
 LOOK = 2000  # different words that are looked at
 # Cells that stand for no value in a column of numbers, beside those that pandas knows.
 HOLES = ("?", "-", "--", ".", "*", "n.a.", "na", "nil", "none", "missing", "unknown")
+ANSWERS = {"False": 0.0, "True": 1.0}
 PLAIN = (str, int, float, bool, np.generic, decimal.Decimal)
 
 _YEAR, _MONTH = r"(?:1[5-9]|2\d)\d\d", r"(?:0?[1-9]|1[0-2])"
@@ -82,6 +83,8 @@ def to_numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     if numeric and not isinstance(column.dtype, pd.CategoricalDtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan), np.zeros(0, dtype=bool)
     codes, values = coded(column)
+    # Answers that are handed on as they are written are words here.
+    values = np.array([ANSWERS.get(value, value) for value in values], dtype=object)
     numbers = np.append(as_floats(values), np.nan)
     strange = np.append([_is_word(v, n) for v, n in zip(values, numbers[:-1], strict=True)], False)
     return numbers[codes], strange[codes].astype(bool)

@@ -16,10 +16,10 @@ def promise_rows(
     random: np.random.RandomState,
 ) -> np.ndarray:
     """Some of these row numbers, drawn: a ``fraction``, more where the promise needs more."""
-    if not fpr > 0.0:
+    if not 0.0 < fpr < 1.0:
         raise ValueError(
-            f"confidence={confidence} promises a false positive rate above 0: set predict_fpr, "
-            "and leave out predict_tpr and class_weight."
+            f"confidence={confidence} promises a false positive rate between 0 and 1: set "
+            "predict_fpr, and leave out predict_tpr and class_weight."
         )
     need = needed(fpr, confidence)
     if 2 * need > len(negatives):

@@ -22,9 +22,23 @@ class PAUCScorer:
             scores = estimator.decision_function(X)
         else:
             scores = estimator.predict_proba(X)[:, 1]
-        positive = np.asarray(y) == estimator.classes_[1]
+        positive = which_positive(y, estimator.classes_)
         band: dict[str, Any] = dict(self.rates)
         return pauc(positive, scores, sample_weight=sample_weight, **band)
+
+
+def which_positive(y: Any, classes: Any) -> np.ndarray:
+    """Whether each label is the second of a classifier's two classes; it must be one of them."""
+    labels, known = np.asarray(y), np.asarray(classes).tolist()
+    if len(known) != 2:
+        raise ValueError(f"The classifier knows {len(known)} classes: expected two.")
+    strange = ~np.isin(labels, known)
+    if strange.any():
+        raise ValueError(
+            f"The label {labels[strange].tolist()[0]!r} is none of the classifier's {known}: "
+            "expected these."
+        )
+    return np.asarray(labels == known[1])
 
 
 def pauc_scorer(

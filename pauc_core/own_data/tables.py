@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from pauc_core.data.cells import as_floats
 from pauc_core.data.errors import DataError
 
 CHUNK = 2**17  # rows parsed at a time; columns of a megabyte are given back when freed
@@ -102,8 +104,10 @@ def _parquet(path: Path, missing: Sequence[str]) -> pd.DataFrame:
         raise _twice(path, str(names[names.duplicated()][0]))
     columns = {name: frame[old] for name, old in zip(names, frame.columns, strict=True)}
     for name, column in columns.items():
-        if missing and not pd.api.types.is_numeric_dtype(column):
-            columns[name] = column.mask(column.isin(list(missing)))
+        if missing and not pd.api.types.is_bool_dtype(column):
+            number = pd.api.types.is_numeric_dtype(column)
+            holes = as_floats(np.array(missing)) if number else list(missing)
+            columns[name] = column.mask(column.isin(holes))
     return pd.DataFrame(columns, copy=False).reset_index(drop=True)
 
 
