@@ -65,8 +65,9 @@ def _take(scale: Path, published: Path) -> None:
 
 
 def finished(scale: Path, suite: Suite, collected: Path) -> list[Path]:
-    """Every summary, but none of a cell that is published and has jobs to go: fewer seeds would
-    take the place of all.
+    """Every summary but those of a published cell that has jobs to go.
+
+    Its few seeds would take the place of all that are published.
     """
     there: set[tuple[str, ...]] = set()
     if (collected / "meta.json").is_file():
