@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -311,12 +312,15 @@ def test_readme_is_filled_between_its_markers_and_again_the_same(
     real: Path, tmp_path: Path
 ) -> None:
     write_tables(report_of(real), tmp_path)
+    shutil.copytree(real, tmp_path / "collected")
+    runs = pd.read_parquet(real / "summaries.parquet")
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     update_readme(readme, tmp_path)
     first = readme.read_text()
     assert first.startswith(f"before\n{BEGIN}\n")
     assert first.count("\n- **") == 10, "one line a claim"
+    assert f"Of {len(runs):,} runs {runs.stale.sum()} are stale" in first
     assert first.endswith(f"{END}\nafter\n")
     assert "\nold\n" not in first
     update_readme(readme, tmp_path)

@@ -323,9 +323,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _costs(self, y: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
-        costs = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=y, sample_weight=weights
-        )
+        given = {"classes": self.classes_, "y": y, "sample_weight": weights}
+        costs = compute_class_weight(self.class_weight, **given)
         for label, cost in zip(self.classes_, costs, strict=True):
             check_number(f"class_weight of {label}", float(cost), 0, ends="()")
         return float(costs[0]), float(costs[1])
