@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import signal
+import threading
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from tqdm import tqdm
 
 from pauc_core.data import prepared
 from pauc_core.data.errors import DataError
@@ -302,6 +304,25 @@ def test_a_tuning_that_was_cut_goes_on_with_the_trials_that_are_left(data, tmp_p
     # Another budget makes it another trial.
     tune(dataclasses.replace(run, budget={"epochs": 1.0}), data, chosen, trials, at_once=1)
     assert json.loads(trials.read_text())[0]["pauc_valid"] < 2.0
+
+
+def test_a_lock_that_a_killed_run_took_with_it_stops_no_other(data, tmp_path):
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with tqdm.get_lock():
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        run_seeds(spec(minutes=0.1), {"size": 0.5}, [0], data, tmp_path / "one")
+    finally:
+        done.set()
+        thread.join()
+    assert lines(tmp_path / "one")[0]["outcome"] == "budget"
 
 
 def test_each_rule_of_choice_has_its_run_and_equal_values_share_one(data, tmp_path):

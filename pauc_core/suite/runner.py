@@ -8,6 +8,7 @@ import importlib
 import io
 import json
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -175,6 +176,8 @@ def _with_bar(
     run: RunSpec, params: dict[str, Any], seed: int, data: Path, **more: Any
 ) -> dict[str, Any]:
     """One seed, its progress shown in the log."""
+    # tqdm's own lock is shared by all processes: one that is killed with it would stop the others.
+    tqdm.set_lock(threading.RLock())
     with tqdm(
         total=run.budget.get("epochs"),
         desc=f"{run.experiment.name} {run.dataset} {run.method} seed {seed}",
